@@ -1,0 +1,76 @@
+"""Parameter errors in one wording: the argument, the rule, what came, and the remedy where there is one."""
+
+import difflib
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from raydream.types import Array
+
+
+def number(name: str, value: Any) -> float:
+    """`value` as a finite float."""
+    if isinstance(value, bool | str) or value is None:
+        raise TypeError(f"`{name}` must be a number; got {value!r}.")
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"`{name}` must be a number; got {value!r}.") from None
+    if not math.isfinite(result):
+        raise ValueError(f"`{name}` must be finite; got {value!r}.")
+    return result
+
+
+def positive(name: str, value: Any) -> float:
+    """`value` as a finite float above 0."""
+    result = number(name, value)
+    if result <= 0:
+        raise ValueError(f"`{name}` must be positive; got {value!r}.")
+    return result
+
+
+def probability(name: str, value: Any) -> float:
+    """`value` as a float in (0, 1]."""
+    result = number(name, value)
+    if not 0 < result <= 1:
+        raise ValueError(f"`{name}` must be in (0, 1]; got {value!r}.")
+    return result
+
+
+def whole(name: str, value: Any, at_least: int = 0) -> int:
+    """`value` as an int not below `at_least`."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        result = operator.index(value)
+    except TypeError:
+        raise TypeError(f"`{name}` must be a whole number; got {value!r}.") from None
+    if result < at_least:
+        raise ValueError(f"`{name}` must be at least {at_least}; got {value!r}.")
+    return result
+
+
+def choice(name: str, value: Any, options: Iterable[str]) -> str:
+    """`value` as one of `options`, with the nearest one suggested."""
+    known = sorted(options)
+    if value in known:
+        return str(value)
+    near = difflib.get_close_matches(str(value).lower(), known, n=1, cutoff=0.4)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"`{name}` must be one of {', '.join(map(repr, known))}; got {value!r}.{hint}")
+
+
+def vector(name: str, value: npt.ArrayLike, size: int | None = None) -> Array:
+    """`value` as a finite one-dimensional float64 array, of length `size` if given."""
+    result = np.ascontiguousarray(value, dtype=np.float64)
+    if result.ndim != 1 or (size is not None and result.size != size):
+        wanted = "one-dimensional" if size is None else f"a vector of length {size}"
+        raise ValueError(f"`{name}` must be {wanted}; got shape {result.shape}.")
+    if not np.isfinite(result).all():
+        place = int(np.flatnonzero(~np.isfinite(result))[0])
+        raise ValueError(f"`{name}` must be finite; entry {place} is {result[place]}.")
+    return result
