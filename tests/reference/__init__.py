@@ -1,0 +1,1 @@
+"""The paper's boxes in dense matrices, without `raydream`: what the package is compared with."""
