@@ -1,0 +1,95 @@
+"""DREAM: recursive gradient estimators, gradient tracking and FastMix."""
+
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
+
+from raydream.agents import Agents
+from raydream.algorithms.parameters import check_parameters, whole_shard_online
+from raydream.algorithms.state import Tracked
+from raydream.mixing import Network, mix
+from raydream.problems.protocol import Problem
+from raydream.types import Array, Program
+
+
+@dataclass(frozen=True, kw_only=True)
+class DREAM:
+    """Decentralized Recursive-gradient dEscent Ascent Method.
+
+        x_{t+1} = FastMix(x_t - gamma eta u_t, K)
+        y_{t+1} = FastMix(Pi(y_t + eta v_t), K)
+        g_{t+1} = mean gradient over b' samples at z_{t+1}                               if zeta_t = 1
+        g_{t+1}(i) = g_t(i) + omega_t(i)/(b q) sum_b [gradient at z_{t+1} - gradient at z_t]      else
+        s_{t+1} = FastMix(s_t + g_{t+1} - g_t, K' if zeta_t else K)
+
+    where z = (x, y), s = (u, v), Pi projects on Y, zeta_t ~ Bernoulli(p) is one coin for the whole network and
+    omega_t(i) ~ Bernoulli(q) is private.
+
+    eta, gamma  ascent step in y, and the ratio of the descent step in x to it
+    p           probability of a large batch (default: b / (b + b_large))
+    q           probability that an agent takes part in a correction
+    b, b_large  small and large batch; b_large=None is the whole shard (the offline case)
+    K0, K, K_large  rounds of mixing at the start, per iteration, and of the tracker after a large batch
+                (default: 1/sqrt(spectral gap) rounded up, at most 10)
+    mixing, momentum  "fastmix" or "gossip"; FastMix's momentum, "optimal" or "paper"
+
+    Cost: K0 rounds and b_large SFO per agent at the start; then K + (K_large or K) rounds, and b_large or, for an
+    agent that takes part, 2b SFO per agent and iteration.
+
+    Reference: Chen, Ye, Luo, "An Efficient Stochastic Algorithm for Decentralized Nonconvex-Strongly-Concave
+    Minimax Optimization", AISTATS 2024, Algorithm 2.
+
+    Differs from the paper: FastMix makes K updates (the printed loop makes K + 1 and returns the K-th) with the
+    classical momentum; `momentum="paper"` gives the printed one. q has the default 1, because thinning a batch of
+    two or more by q < 1 loses more variance than it saves gradients.
+    """
+
+    eta: float
+    gamma: float
+    p: float | None = None
+    q: float = 1.0
+    b: int | None = 64
+    b_large: int | None = None
+    K0: int | None = None
+    K: int | None = None
+    K_large: int | None = None
+    mixing: str = "fastmix"
+    momentum: str = "optimal"
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def init(self, agents: Agents) -> Program:
+        Z = agents.start()  # line 3
+        G = agents.gradient(Z, self.b_large)  # lines 5 and 6
+        S = yield from self.mix(G, self.K0, agents)  # line 8
+        return Tracked(Z, G, S)
+
+    def step(self, s: Tracked, agents: Agents, t: int, coin: bool) -> Program:
+        Z = agents.project(agents.descend_ascend(s.Z, s.S, self.eta, self.gamma))
+        Z = yield from self.mix(Z, self.K, agents)  # lines 11 and 12, in the same frames
+        if coin:
+            G = agents.gradient(Z, self.b_large)  # lines 15 and 16
+        else:
+            G = s.G + agents.correction(Z, s.Z, self.b, self.q)  # lines 18 to 20
+        S = yield from self.mix(s.S + G - s.G, self.K_large if coin else self.K, agents)  # line 23
+        return Tracked(Z, G, S)
+
+    def mix(self, V: Array, rounds: int | None, agents: Agents) -> Program:
+        return mix(V, rounds or 0, agents.network, self.mixing, self.momentum)
+
+    @property
+    def coin_probability(self) -> float | None:
+        return self.p
+
+    def settled(self, problem: Problem, network: Network) -> "DREAM":
+        small, large = self.b or problem.samples or 1, self.b_large or problem.samples or 1
+        p = small / (small + large) if self.p is None else self.p
+        K = min(10, ceil(1 / sqrt(max(network.spectral_gap, 0.01)))) if self.K is None else self.K
+        K_large = K if self.K_large is None else self.K_large
+        return replace(self, p=p, K=K, K_large=K_large, K0=K_large if self.K0 is None else self.K0)
+
+    def mixings(self) -> list[tuple[int, str, str]]:
+        return [(rounds or 0, self.mixing, self.momentum) for rounds in (self.K, self.K_large)]
+
+    def refuse(self, problem: Problem) -> str | None:
+        return whole_shard_online(problem, self.b, self.b_large)

@@ -1,0 +1,21 @@
+"""What is alive between two steps."""
+
+from dataclasses import dataclass
+
+from raydream.types import Array
+
+
+@dataclass
+class Iterates:
+    """Iterates alone, one row per agent."""
+
+    Z: Array
+
+
+@dataclass
+class Tracked:
+    """Iterates, gradient estimators and gradient trackers, one row per agent."""
+
+    Z: Array
+    G: Array
+    S: Array

@@ -1,0 +1,302 @@
+"""The command line: `raydream run | compare | data | topology | params | methods`."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from raydream import __version__
+
+app = typer.Typer(
+    name="raydream",
+    help="Decentralized nonconvex-strongly-concave minimax optimisation, every agent a Ray actor.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """The entry point."""
+    app()
+
+
+def plainly(command: Callable[..., None]) -> Callable[..., None]:
+    """A user's mistake becomes one sentence and exit code 2; RAYDREAM_TRACEBACK=1 shows where it arose."""
+
+    @functools.wraps(command)
+    def wrapped(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except (ValueError, TypeError, ArithmeticError, OSError, RuntimeError) as error:
+            if os.environ.get("RAYDREAM_TRACEBACK") or isinstance(error, typer.Exit | typer.Abort):
+                raise
+            print(f"raydream: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            print("raydream: interrupted", file=sys.stderr)
+            raise typer.Exit(130) from None
+
+    return wrapped
+
+
+def show(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    """A table: ruled on a terminal, and never cut elsewhere."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(cell(value) for value in row))
+    console = Console()
+    Console(width=console.width if console.is_terminal else 160).print(table)
+
+
+def cell(value: Any) -> str:
+    """A value as people read it."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e9 else f"{value:.6g}"
+    return str(value)
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+    if version:
+        print(f"raydream {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+@plainly
+def run(
+    problem: Annotated[
+        str, typer.Option(help="robust-logistic, quadratic, quadratic-online, or package.module:make of your own.")
+    ] = "robust-logistic",
+    data: Annotated[
+        str | None, typer.Option(help="Data set of robust-logistic: synthetic, a9a, w8a, ijcnn1, ..., or a file.")
+    ] = None,
+    agents: Annotated[int, typer.Option(help="Number of agents.")] = 8,
+    topology: Annotated[str, typer.Option(help="ring, path, grid, torus, star, complete, ...")] = "ring",
+    method: Annotated[str, typer.Option(help="See `raydream methods`.")] = "dream",
+    eta: Annotated[float, typer.Option(help="Ascent step in y.")] = 0.1,
+    gamma: Annotated[float, typer.Option(help="Ratio of the descent step in x to eta.")] = 1.0,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, such as p=0.2.")
+    ] = None,
+    problem_set: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the problem, such as theta=0.01.")
+    ] = None,
+    topology_set: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the topology: self_weight=0.999.")
+    ] = None,
+    iterations: Annotated[int, typer.Option(help="Iterations.")] = 200,
+    record_every: Annotated[int, typer.Option(help="Iterations between two records.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
+    max_sfo: Annotated[int | None, typer.Option(help="Stop at this many SFO calls.")] = None,
+    max_rounds: Annotated[int | None, typer.Option(help="Stop at this many rounds.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop after this many seconds.")] = None,
+    target_grad_norm: Annotated[float | None, typer.Option(help="Stop at this gradient norm.")] = None,
+    target_primal: Annotated[float | None, typer.Option(help="Stop at this value of P.")] = None,
+    directory: Annotated[str | None, typer.Option(help="Run directory (default: the next free one in runs/).")] = None,
+    diagnostics: Annotated[bool, typer.Option(help="Record the paper's Lyapunov function.")] = False,
+) -> None:
+    """Run one method on one problem over one network.
+
+    Example: raydream run --data a9a --topology-set self_weight=0.5 --set p=0.1 --set b=64 --set K=3
+    """
+    import raydream
+    from raydream import specs
+
+    chosen = specs.parse_parameters("--problem-set", problem_set or [])
+    if data is not None:
+        chosen["data"] = data
+    the_problem = specs.build_problem(problem, agents, chosen)
+    number = getattr(the_problem, "agents", agents)
+    network = specs.build_topology(topology, number, specs.parse_parameters("--topology-set", topology_set or []))
+    parameters = {"eta": eta, "gamma": gamma, **specs.parse_parameters("--set", setting or [])}
+    result = raydream.run(
+        the_problem,
+        network,
+        specs.build_method(method, parameters),
+        iterations=iterations,
+        seed=seed,
+        record_every=record_every,
+        max_sfo=max_sfo,
+        max_rounds=max_rounds,
+        max_seconds=max_seconds,
+        target_grad_norm=target_grad_norm,
+        target_primal=target_primal,
+        diagnostics=diagnostics,
+    )
+    folder = result.save(directory or next_free(Path("runs"), method))
+    show_history(f"{method} on {problem}, {network.name}", result.history)
+    print(f"{result.outcome}: {result.reason}. Saved in {folder}.")
+
+
+@app.command()
+@plainly
+def compare(
+    agents: Annotated[int, typer.Option(help="Number of agents.")] = 8,
+    iterations: Annotated[int, typer.Option(help="Iterations.")] = 300,
+    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
+) -> None:
+    """Compare methods on the built-in data.
+
+    Example: raydream compare --iterations 100
+    """
+    import raydream
+    from raydream import specs
+
+    problem = specs.build_problem("robust-logistic", agents, {})
+    network = raydream.topology.ring(agents, self_weight=0.5)
+    rows = []
+    for name in ("dream",):
+        method = specs.build_method(name, {"eta": 0.1, "gamma": 1.0, "p": 0.1, "K": 3})
+        result = raydream.run(problem, network, method, iterations=iterations, seed=seed)
+        folder = result.save(next_free(Path("runs"), f"compare-{name}"))
+        first, last = result.history.iloc[0], result.history.iloc[-1]
+        rows.append(
+            (name, result.outcome, first.primal, last.primal, last.grad_norm, *result.ledger.as_dict().values())
+        )
+        print(f"{name}: saved in {folder}")
+    columns = ("method", "outcome", "P at the start", "P", "||grad P||", "SFO", "rounds", "messages", "bytes")
+    show(f"robust logistic regression, synthetic data, {network.name}", columns, rows)
+
+
+@app.command()
+@plainly
+def data(
+    name: Annotated[str | None, typer.Argument(help="A data set to load (and download if need be).")] = None,
+) -> None:
+    """List the known data sets, or load one and describe it.
+
+    Example: raydream data a9a
+    """
+    from raydream.data import load
+    from raydream.data.store import KNOWN
+
+    if name is None:
+        rows = ((one, known.rows, known.positives, known.features) for one, known in KNOWN.items())
+        show("known data sets (looked for in $RAYDREAM_DATA, then in the cache, then downloaded)",
+             ("name", "rows", "positive", "features"), rows)  # fmt: skip
+        return
+    features, labels = load(name)
+    filled = features.nnz / max(1, features.shape[0] * features.shape[1])
+    columns = ("name", "rows", "positive", "features", "nonzeros", "density")
+    row = (name, features.shape[0], int((labels > 0).sum()), features.shape[1], int(features.nnz), float(filled))
+    show("data set", columns, [row])
+
+
+@app.command()
+@plainly
+def topology(
+    names: Annotated[list[str] | None, typer.Argument(help="Topologies (default: all that need no parameter).")] = None,
+    agents: Annotated[int, typer.Option(help="Number of agents.")] = 8,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter, such as self_weight=0.999.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="Mix until disagreement has shrunk to this share.")] = 1e-6,
+) -> None:
+    """Spectral facts of networks, and the rounds they need to mix: gossip against FastMix.
+
+    Example: raydream topology ring torus --agents 16 --tolerance 1e-3
+    """
+    from raydream import checks, specs
+
+    checks.positive("tolerance", tolerance)
+    parameters = specs.parse_parameters("--set", setting or [])
+    rows, remarks = [], []
+    for name in names or ["ring", "path", "grid", "torus", "star", "complete", "exponential"]:
+        network = specs.build_topology(name, agents, parameters)
+        rounds = [network.rounds_to_mix(tolerance, *how) for how in MIXING_COLUMNS.values()]
+        rows.append((network.name, network.edges, network.second_eigenvalue, network.smallest_eigenvalue,
+                     network.spectral_gap, *rounds))  # fmt: skip
+        remarks += [f"{network.name}: {remark}" for remark in network.remarks]
+    columns = ("topology", "edges", "lambda_2", "lambda_m", "gap", *MIXING_COLUMNS)
+    show(f"{agents} agents; rounds to shrink disagreement to {tolerance:g}", columns, rows)
+    for remark in remarks:
+        print(remark)
+
+
+MIXING_COLUMNS = {
+    "gossip": ("gossip", "optimal"),
+    "FastMix": ("fastmix", "optimal"),
+    "FastMix (paper's momentum)": ("fastmix", "paper"),
+}
+
+
+@app.command()
+@plainly
+def params(
+    epsilon: Annotated[float, typer.Option(help="Wanted norm of the gradient of P.")],
+    L: Annotated[float | None, typer.Option("--L", help="Average smoothness.")] = None,
+    mu: Annotated[float | None, typer.Option(help="Strong concavity.")] = None,
+    psi0: Annotated[float | None, typer.Option(help="P(x0) - P* + (P(x0) - f(x0, y0)) / 8.")] = None,
+    n: Annotated[int | None, typer.Option(help="Samples per agent (offline).")] = None,
+    sigma: Annotated[float | None, typer.Option(help="Standard deviation of a gradient (online).")] = None,
+    problem: Annotated[str | None, typer.Option(help="Take L, mu, psi0 and n or sigma from this problem.")] = None,
+    problem_set: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Its parameters.")] = None,
+    agents: Annotated[int, typer.Option(help="Number of agents.")] = 8,
+    topology: Annotated[str, typer.Option(help="The network, for its spectral gap.")] = "ring",
+    topology_set: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Its parameters.")] = None,
+) -> None:
+    """The constants that the DREAM paper's theorem prescribes, and the price it predicts.
+
+    Example: raydream params --epsilon 0.1 --L 10 --mu 1 --psi0 1 --n 1000
+    """
+    from dataclasses import asdict
+
+    from raydream import specs, theory
+
+    network = specs.build_topology(topology, agents, specs.parse_parameters("--topology-set", topology_set or []))
+    if problem is not None:
+        chosen = specs.build_problem(problem, agents, specs.parse_parameters("--problem-set", problem_set or []))
+        found = theory.parameters_for(chosen, network, epsilon)
+    else:
+        given = {"L": L, "mu": mu, "psi0": psi0}
+        missing = [f"--{name}" for name, value in given.items() if value is None]
+        if missing:
+            raise ValueError(f"give {', '.join(missing)}, or a --problem to take them from.")
+        found = theory.dream_parameters(
+            L=L, mu=mu, psi0=psi0, epsilon=epsilon, m=agents, delta=network.spectral_gap, n=n, sigma=sigma  # type: ignore[arg-type]
+        )  # fmt: skip
+    show(f"DREAM for ||grad P|| <= {epsilon:g} on {network.name}", ("constant", "value"), asdict(found).items())
+
+
+@app.command()
+@plainly
+def methods() -> None:
+    """The methods, and what each costs.
+
+    Example: raydream methods
+    """
+    from raydream.algorithms import METHODS
+
+    rows = ((name, kind.__name__, (kind.__doc__ or "").splitlines()[0]) for name, kind in METHODS.items())
+    show("methods", ("name", "in Python", "what it is"), rows)
+
+
+def show_history(title: str, history: Any) -> None:
+    """At most a dozen rows of a history, evenly spread, the last included."""
+    step = max(1, -(-len(history) // 11))
+    chosen = history.iloc[sorted({*range(0, len(history), step), len(history) - 1})]
+    show(title, chosen.columns, chosen.itertuples(index=False))
+
+
+def next_free(folder: Path, name: str) -> Path:
+    """folder/name-1, -2, ...: the first that does not exist."""
+    number = 1
+    while (folder / f"{name}-{number}").exists():
+        number += 1
+    return folder / f"{name}-{number}"

@@ -1,0 +1,23 @@
+"""The ledger: what a run has paid so far, summed over all agents."""
+
+from dataclasses import dataclass, fields
+
+
+@dataclass
+class Ledger:
+    """Counts that nobody keeps by hand: gradients are billed by the oracle, the rest by whoever carries messages.
+
+    sfo       component gradients (x and y part together are one call)
+    rounds    exchanges in which every agent sends one frame to each neighbour
+    messages  frames sent, one per directed edge and round
+    bytes     payload of these frames
+    """
+
+    sfo: int = 0
+    rounds: int = 0
+    messages: int = 0
+    bytes: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        """The four counts by name."""
+        return {field.name: int(getattr(self, field.name)) for field in fields(self)}

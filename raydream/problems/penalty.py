@@ -1,0 +1,32 @@
+"""The nonconvex penalty g(x) = theta * sum_k nu x_k^2 / (1 + nu x_k^2), which saturates at theta per coordinate."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from raydream.types import Array
+
+
+@dataclass(frozen=True)
+class SaturatingPenalty:
+    """g and its gradient; the second derivative is largest in size at 0, where it is 2 nu theta."""
+
+    theta: float
+    nu: float
+
+    def value(self, x: Array) -> float:
+        """g(x), written as theta * sum (1 - 1/(1 + nu x^2)) so that huge x give theta and not NaN."""
+        if self.theta == 0:
+            return 0.0
+        return self.theta * float(np.sum(1.0 - 1.0 / (1.0 + self.nu * x * x)))
+
+    def gradient(self, x: Array) -> Array:
+        """The gradient 2 theta nu x / (1 + nu x^2)^2."""
+        if self.theta == 0:
+            return np.zeros_like(x)
+        return 2.0 * self.theta * self.nu * x / (1.0 + self.nu * x * x) ** 2
+
+    @property
+    def smoothness(self) -> float:
+        """The Lipschitz constant of the gradient."""
+        return 2.0 * self.theta * self.nu

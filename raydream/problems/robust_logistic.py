@@ -1,0 +1,186 @@
+"""Distributionally robust logistic regression, the problem of the paper's experiments."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.sparse.linalg import svds
+from scipy.special import expit
+
+from raydream.checks import choice, number, positive, whole
+from raydream.constraints import Simplex
+from raydream.problems.penalty import SaturatingPenalty
+from raydream.problems.protocol import Constants, Danskin
+from raydream.types import Array, Indices
+
+
+class RobustLogisticRegression(Danskin):
+    """A linear classifier x against an adversary y who reweights the N samples.
+
+        f_i(x, y) = (r/n) sum_j y_ij l_ij(x) - ||y - r/N||^2 / 2 + theta sum_k nu x_k^2 / (1 + nu x_k^2)
+        Y = {y in R^N : y >= 0, sum y = r}
+
+    where l_ij(x) = log(1 + exp(-b_ij a_ij'x)), agent i owns samples i n to (i+1) n, and y_ij is the coordinate
+    i n + j of the whole y, of which every agent holds a copy.
+
+    scaling="paper": r = 1, the printed problem (section 4 of the paper, with the sign of the usual loss). All of
+    it is about 1/N in size. scaling="balanced": r = sqrt(N), the printed problem multiplied by N in coordinates
+    sqrt(N) y, where theta stands for the paper's N theta.
+
+    P, its gradient and y*(x) are exact: y*(x) is the projection of (r/N)(1 + l(x)) on Y.
+    """
+
+    def __init__(
+        self,
+        features: Any,
+        labels: Any,
+        agents: int,
+        *,
+        scaling: str = "balanced",
+        theta: float = 1e-3,
+        nu: float = 10.0,
+    ) -> None:
+        data, labels = _checked_data(features, labels)
+        self.agents = whole("agents", agents, 1)
+        self.samples = data.shape[0] // self.agents
+        if self.samples < 1:
+            raise ValueError(f"`agents` must be at most the {data.shape[0]} samples; got {agents}.")
+        self.scaling = choice("scaling", scaling, ("balanced", "paper"))
+        self.total = self.samples * self.agents
+        self.features = data[: self.total]
+        self.labels = labels[: self.total]
+        self.dim_x, self.dim_y = int(data.shape[1]), self.total
+        self.radius = 1.0 if scaling == "paper" else float(np.sqrt(self.total))
+        self.constraint = Simplex(self.radius)
+        if number("theta", theta) < 0:
+            raise ValueError(f"`theta` must not be negative; got {theta!r}.")
+        self.penalty = SaturatingPenalty(float(theta), positive("nu", nu))
+        self._whole = RobustLogisticShard(self.features, self.labels, 0, self.total, self.radius, self.penalty)
+
+    def local(self, i: int) -> "RobustLogisticShard":
+        """The samples of agent i."""
+        rows = slice(i * self.samples, (i + 1) * self.samples)
+        return RobustLogisticShard(
+            self.features[rows], self.labels[rows], rows.start, self.total, self.radius, self.penalty
+        )
+
+    def pooled(self) -> "RobustLogisticRegression":
+        """The same problem with all samples on one agent."""
+        return RobustLogisticRegression(
+            self.features, self.labels, 1, scaling=self.scaling, theta=self.penalty.theta, nu=self.penalty.nu
+        )
+
+    def start(self) -> tuple[Array, Array]:
+        """x = 0 and uniform weights."""
+        return np.zeros(self.dim_x), np.full(self.dim_y, self.radius / self.total)
+
+    def value(self, x: Array, y: Array) -> float:
+        """f(x, y)."""
+        return self._whole.value(x, y)
+
+    def gradient(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """The gradients of f in x and in y."""
+        return self._whole.gradient(x, y)
+
+    def best_response(self, x: Array) -> Array:
+        """y*(x), one projection."""
+        return self.constraint.project(self.radius / self.total * (1.0 + self._whole.losses(x)))
+
+    def primal_bound(self) -> float:
+        """P is at least 0: losses are, and the adversary can always choose uniform weights."""
+        return 0.0
+
+    def accuracy(self, x: Array) -> float:
+        """The share of samples that x classifies rightly."""
+        return float(np.mean(self.labels * (self.features @ x) > 0))
+
+    def constants(self, weight: float = 2.0) -> Constants:
+        """Bounds that hold while every sample weighs at most `weight` times its uniform share r/N.
+
+        (On all of Y one sample may carry the whole weight, and no useful bound holds.)
+        """
+        positive("weight", weight)
+        norms = np.sqrt(self.features.multiply(self.features).sum(axis=1)).ravel()
+        spectral = max(_spectral_norm(self.local(i).features) for i in range(self.agents))
+        n, r, largest = self.samples, self.radius, float(norms.max(initial=0.0))
+        own = weight * r / self.total * r / 4  # second derivative of y_k l_k in units of a_k a_k'
+        curve = self.penalty.smoothness
+        # Norms of the blocks of the Hessian of f_i, and root mean squares over the Hessians of its components.
+        full = [[own * spectral**2 / n + curve, r * spectral / n], [r * spectral / n, 1.0]]
+        root = np.sqrt(n)
+        single = [[own * largest * spectral / root + curve, r * largest / root], [r * spectral / root, 1.0]]
+        return Constants(L=float(np.linalg.norm(single, 2)), mu=1.0, L_full=float(np.linalg.norm(full, 2)))
+
+
+class RobustLogisticShard:
+    """The samples of one agent, and where they stand in the whole y."""
+
+    def __init__(
+        self, features: Any, labels: Array, offset: int, total: int, radius: float, penalty: SaturatingPenalty
+    ) -> None:
+        # Each row is multiplied by its label once, so that the margin of a sample is one product.
+        self.features = sparse.csr_array(features.multiply(labels[:, None]))
+        self.features.sort_indices()
+        self.samples, self.offset, self.total = int(features.shape[0]), offset, total
+        self.radius, self.penalty = radius, penalty
+
+    def losses(self, x: Array) -> Array:
+        """l_ij(x) for every sample of the shard."""
+        return _logistic(self.features @ x)
+
+    def value(self, x: Array, y: Array) -> float:
+        """f_i(x, y)."""
+        own = y[self.offset : self.offset + self.samples]
+        weighted = float(np.sum(own * self.losses(x))) * (self.radius / self.samples)
+        return weighted - float(np.sum((y - self.radius / self.total) ** 2)) / 2 + self.penalty.value(x)
+
+    def gradient(self, x: Array, y: Array, batch: Indices | None = None) -> tuple[Array, Array]:
+        """The mean gradient over the batch (repeated samples add up), or of f_i."""
+        if batch is None:
+            rows, size, places = self.features, self.samples, np.arange(self.samples)
+        else:
+            rows, size, places = self.features[batch], len(batch), np.asarray(batch)
+        places = places + self.offset
+        margins = rows @ x
+        scale = self.radius / size
+        gx = rows.T @ (-scale * y[places] * expit(-margins)) + self.penalty.gradient(x)
+        gy = self.radius / self.total - y
+        np.add.at(gy, places, scale * _logistic(margins))
+        return gx, gy
+
+
+def _logistic(margins: Array) -> Array:
+    """log(1 + exp(-margin)), without overflow."""
+    losses: Array = np.logaddexp(0.0, -margins)
+    return losses
+
+
+def _spectral_norm(features: Any) -> float:
+    """The largest singular value of a sparse matrix."""
+    if min(features.shape) < 3:
+        return float(np.linalg.norm(features.toarray(), 2))
+    if not features.count_nonzero():
+        return 0.0
+    # A plain start such as 1 lies in the kernel of centred features.
+    start = np.random.default_rng(0).normal(size=min(features.shape))
+    return float(svds(features, k=1, return_singular_vectors=False, v0=start)[0])
+
+
+def _checked_data(features: Any, labels: Any) -> tuple[Any, Array]:
+    """The data as CSR and float64, or a sentence about what is wrong with them."""
+    # Copies: sorting in place would reorder the columns of a caller's matrix, but not its entries.
+    data = sparse.csr_array(features, dtype=np.float64).sorted_indices()
+    labels = np.array(labels, dtype=np.float64)
+    if data.ndim != 2 or data.shape[1] < 1:
+        raise ValueError(f"`features` must be a matrix with at least one column; got shape {data.shape}.")
+    if labels.shape != (data.shape[0],):
+        raise ValueError(
+            f"`labels` must have one entry per row of `features`; got shape {labels.shape} for {data.shape[0]} rows."
+        )
+    if not np.isfinite(data.data).all():
+        row = int(np.searchsorted(data.indptr, np.flatnonzero(~np.isfinite(data.data))[0], side="right")) - 1
+        raise ValueError(f"`features` must be finite; row {row} holds NaN or infinity.")
+    wrong = np.flatnonzero(np.abs(labels) != 1)
+    if wrong.size:
+        raise ValueError(f"`labels` must be -1 or +1; entry {int(wrong[0])} is {labels[wrong[0]]}.")
+    return data, labels

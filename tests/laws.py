@@ -1,0 +1,103 @@
+"""What several test files need to state laws: witnesses that log the oracle, and ways to drive rows by hand."""
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from raydream.agents import Agents
+from raydream.backends import Plan
+from raydream.backends.local import LocalSession
+from raydream.problems import complete
+from raydream.streams import Streams
+
+HERE = Path(__file__).resolve().parent
+DATA = Path(os.environ.get("RAYDREAM_DATA") or HERE.parent.parent / "shared" / "data")
+needs_data = pytest.mark.skipif(not (DATA / "a9a.bz2").exists(), reason="set RAYDREAM_DATA to a folder with a9a.bz2")
+
+
+class Witness:
+    """A problem whose agents log every oracle call as (agent, z, batch)."""
+
+    def __init__(self, problem):
+        self._problem, self.log = problem, []
+
+    def __getattr__(self, name):
+        return getattr(self._problem, name)
+
+    def local(self, i):
+        shard, log = self._problem.local(i), self.log
+
+        def gradient(x, y, batch=None):
+            log.append((i, np.concatenate([x, y]), batch))
+            return shard.gradient(x, y, batch)
+
+        return SimpleNamespace(samples=shard.samples, value=shard.value, gradient=gradient)
+
+
+def session_for(problem, topology, method, seed=0, start=None):
+    """A session of the local backend, to be driven step by step."""
+    problem = complete(problem)
+    method = method.settled(problem, topology.network) if hasattr(method, "settled") else method
+    return LocalSession(Plan(problem, topology, method, seed, start or problem.start()))
+
+
+def states_of(session, coins, log=()):
+    """The snapshots after 0, 1, 2, ... steps; with a witness's log, also the calls of each step."""
+    session.init()
+    states, seen = [session.snapshot()], [len(log)]
+    for t, coin in enumerate(coins):
+        session.advance(t, [coin], None)
+        states.append(session.snapshot())
+        seen.append(len(log))
+    calls = [log[a:b] for a, b in zip([0, *seen], seen, strict=False)]
+    return (states, calls) if log else states
+
+
+def coins_of(seed, p, count):
+    """The coins that a run with this seed flips."""
+    streams = Streams(seed)
+    return [bool(streams.at("coin", iteration=t).random() < p) for t in range(count)]
+
+
+def drive_in_blocks(problem, topology, method, blocks, coins, seed=0):
+    """Z after the given coins, when each block of agents is driven by itself and hears only its rows of W."""
+    problem = complete(problem)
+    method = method.settled(problem, topology.network)
+    hosts = [
+        Agents(
+            block,
+            [problem.local(i) for i in block],
+            network=topology.network,
+            constraint=problem.constraint,
+            start=problem.start(),
+            streams=Streams(seed),
+        )
+        for block in blocks
+    ]
+
+    def together(programs):
+        said = [next(program) for program in programs]
+        while True:
+            rows = np.concatenate(said)
+            heard = [topology.W[block] @ rows for block in blocks]
+            said, results = [], []
+            for program, ear in zip(programs, heard, strict=True):
+                try:
+                    said.append(program.send(ear))
+                except StopIteration as end:
+                    results.append(end.value)
+            if results:
+                assert len(results) == len(programs), "all blocks end in the same round"
+                return results
+
+    for host in hosts:
+        host.begin(0)
+    states = together([method.init(host) for host in hosts])
+    for t, coin in enumerate(coins):
+        for host in hosts:
+            host.begin(t + 1)
+        states = together([method.step(s, host, t, coin) for s, host in zip(states, hosts, strict=True)])
+    return {name: np.concatenate([getattr(s, name) for s in states]) for name in ("Z", "G", "S")}

@@ -1,0 +1,106 @@
+"""Imports point down, names are lazy, and the tools are content."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import raydream
+
+ROOT = Path(raydream.__file__).resolve().parent.parent
+PACKAGE = ROOT / "raydream"
+
+# From the bottom up: a module may import its own layer and those before it.
+LAYERS = [
+    {"types", "checks"},
+    {"constraints", "mixing", "ledger", "streams"},
+    {"topology", "data", "problems"},
+    {"theory", "agents"},
+    {"algorithms"},
+    {"backends"},
+    {"metrics", "result", "limits", "fit", "record", "specs"},
+    {"history"},
+    {"driver"},
+    {"cli", "__main__"},
+]
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+
+
+def imports_of(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names if node.module == "raydream")
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_down(path):
+    """No module imports from a layer above its own."""
+    own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if own == "__init__":
+        return
+    for name in imports_of(path):
+        parts = name.split(".")
+        if parts[0] == "raydream" and len(parts) > 1 and parts[1] in RANK:
+            assert RANK[parts[1]] <= RANK[own], f"{own} imports {name}"
+
+
+def test_every_module_has_a_layer():
+    """A new module must be given its place."""
+    found = {
+        path.stem if path.is_file() else path.name for path in PACKAGE.iterdir() if not path.name.startswith("__py")
+    }
+    assert found - {"__init__", "py"} == set(RANK)
+
+
+def test_only_the_ray_backend_imports_ray():
+    """Everything else runs without it."""
+    for path in PACKAGE.rglob("*.py"):
+        uses = any(name.split(".")[0] == "ray" for name in imports_of(path))
+        assert not uses or "backends/ray" in path.as_posix(), path
+
+
+def loaded_by(code):
+    program = f"import sys; {code}; print(*sorted(sys.modules))"
+    return set(
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    )
+
+
+def test_import_raydream_is_light():
+    """The package alone loads neither numpy nor ray; building a method and a topology loads no pandas or plotly."""
+    assert not loaded_by("import raydream") & {"numpy", "ray", "pandas", "plotly", "networkx", "scipy"}
+    used = loaded_by("import raydream as rd; rd.DREAM(eta=1, gamma=1); rd.problems; rd.constraints; rd.data; rd.theory")
+    assert not used & {"ray", "pandas", "plotly", "networkx", "pooch", "tqdm", "typer", "rich"}
+
+
+def test_public_names_are_sorted_and_exist():
+    """Everything in __all__ can be had, and nothing else is claimed."""
+    assert raydream.__all__ == sorted(raydream.__all__)
+    assert all(getattr(raydream, name) is not None for name in raydream.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        raydream.nonsense  # noqa: B018
+
+
+def tool(*arguments):
+    done = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ruff_has_no_complaint():
+    """Lint."""
+    tool("ruff", "check", "--no-cache", ".")
+
+
+def test_ruff_would_not_reformat():
+    """Format."""
+    tool("ruff", "format", "--check", "--no-cache", ".")
+
+
+def test_mypy_has_no_complaint():
+    """Types, strictly."""
+    tool("mypy", "--no-error-summary")

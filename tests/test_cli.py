@@ -1,0 +1,113 @@
+"""The command line: tables for people, one sentence and exit code 2 for mistakes."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from raydream.cli import app
+
+
+@pytest.fixture
+def cli(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    return lambda *words: runner.invoke(app, [str(word) for word in words])
+
+
+QUADRATIC = ("run", "--problem", "quadratic", "--agents", 4, "--iterations", 20, "--set", "b=2", "--eta", 0.05)
+
+
+def test_run_writes_a_run_directory_and_a_table(cli, tmp_path):
+    """The history is shown, and the directory is named."""
+    done = cli(*QUADRATIC)
+    assert done.exit_code == 0, done.output
+    assert "completed: 20 iterations. Saved in runs/dream-1." in done.output
+    assert "grad_norm" in done.output
+    record = json.loads((tmp_path / "runs/dream-1/run.json").read_text())
+    assert record["problem"]["spec"] == {"name": "quadratic", "parameters": {}}
+    assert record["method"]["parameters"]["b"] == 2
+    assert cli(*QUADRATIC).exit_code == 0 and (tmp_path / "runs/dream-2").is_dir()
+
+
+def test_run_takes_parameters_of_all_parts(cli):
+    """--set, --problem-set and --topology-set reach method, problem and topology."""
+    done = cli(
+        "run", "--problem-set", "samples=160", "--problem-set", "features=7", "--problem-set", "split=sorted",
+        "--topology-set", "self_weight=0.5", "--set", "K=2", "--set", "b_large=none", "--iterations", 3,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+
+
+def test_run_takes_a_problem_of_ones_own(cli, tmp_path):
+    """--problem package.module:make imports a module beside the working folder."""
+    (tmp_path / "myproblem.py").write_text(
+        "from raydream.problems import QuadraticGame\ndef make(agents=3):\n    return QuadraticGame.random(agents)\n"
+    )
+    done = cli("run", "--problem", "myproblem:make", "--iterations", 2, "--eta", 0.01)
+    assert done.exit_code == 0, done.output
+
+
+def test_compare_runs_on_built_in_data(cli):
+    """The main job needs no argument."""
+    done = cli("compare", "--iterations", 5)
+    assert done.exit_code == 0 and "dream" in done.output and "SFO" in done.output
+
+
+def test_topology_compares_gossip_with_fastmix(cli):
+    """Facts and rounds for every named network; the paper's ring needs far fewer rounds by FastMix."""
+    done = cli("topology", "ring", "--set", "self_weight=0.999")
+    assert done.exit_code == 0 and "0.999707" in done.output
+    assert cli("topology").exit_code == 0
+
+
+def test_params_prints_the_theorem(cli):
+    """From constants, or from a problem."""
+    done = cli("params", "--epsilon", 0.1, "--L", 10, "--mu", 1, "--psi0", 1, "--n", 1000)
+    assert done.exit_code == 0 and "K_large" in done.output
+    assert cli("params", "--epsilon", 1, "--problem", "quadratic-online").exit_code == 0
+
+
+def test_data_lists_and_methods_list(cli):
+    """Both are tables."""
+    assert "ijcnn1" in cli("data").output
+    assert "2000" in cli("data", "synthetic").output
+    assert "dream" in cli("methods").output
+    assert cli("--version").output.startswith("raydream ")
+
+
+@pytest.mark.parametrize("command", ["run", "compare", "data", "topology", "params", "methods"])
+def test_every_command_has_help_with_an_example(cli, command):
+    """--help shows how to use it."""
+    done = cli(command, "--help")
+    assert done.exit_code == 0 and f"Example: raydream {command}" in " ".join(done.output.split())
+
+
+MISTAKES = {
+    "unknown method": (("run", "--method", "draem"), "Did you mean 'dream'?"),
+    "unknown topology": (("run", "--topology", "rnig"), "Did you mean 'ring'?"),
+    "unknown problem": (("run", "--problem", "quadratc"), "Did you mean 'quadratic'?"),
+    "unknown data": (("run", "--data", "a9b"), "a9a"),
+    "unknown parameter": ((*QUADRATIC, "--set", "bb=3"), "Did you mean 'b'?"),
+    "bad parameter": ((*QUADRATIC, "--set", "p=2"), "`p` must be in (0, 1]"),
+    "not a parameter": ((*QUADRATIC, "--set", "p"), "`--set` must read name=value"),
+    "eta": ((*QUADRATIC, "--eta", "0"), "`eta` must be positive"),
+    "too many agents": (("run", "--agents", 5000), "5000"),
+    "no such module": (("run", "--problem", "no_such_module:make"), "importable module"),
+    "no such maker": (("run", "--problem", "json:nothing"), "no callable 'nothing'"),
+    "missing constants": (("params", "--epsilon", 0.1), "give --L, --mu, --psi0"),
+    "both n and sigma": (("params", "--epsilon", 1, "--L", 2, "--mu", 1, "--psi0", 1), "exactly one of `n`"),
+    "needed parameter": (("topology", "erdos-renyi"), "needs `probability`"),
+    "hypercube of 6": (("topology", "hypercube", "--agents", 6), "power of"),
+    "a missing file": (("data", "./nowhere.libsvm"), "nowhere.libsvm"),
+}
+
+
+@pytest.mark.parametrize(("words", "sentence"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_gets_one_sentence_and_exit_code_2(cli, tmp_path, words, sentence):
+    """No traceback, nothing written."""
+    done = cli(*words)
+    assert done.exit_code == 2
+    [line] = done.stderr.strip().splitlines()
+    assert line.startswith("raydream: ") and sentence in line
+    assert not (tmp_path / "runs").exists()

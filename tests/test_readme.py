@@ -1,0 +1,45 @@
+"""The README's examples run as they stand, and its commands are the ones that are tested."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "block", BLOCKS, ids=lambda block: next(iter(re.findall(r"class (\w+)|rd\.(\w+)", block)[0])) or "first"
+)
+def test_a_python_block_runs(block, tmp_path, monkeypatch, capsys):
+    """Each block is a whole program."""
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+    assert capsys.readouterr().out
+
+
+def test_the_own_problem_is_solved(capsys):
+    """In the section on your own problem and method, DREAM gets much further than the method without tracking."""
+    [block] = [block for block in BLOCKS if "class Shard" in block]
+    names = {"__name__": "readme"}
+    exec(compile(block, "README.md", "exec"), names)
+    assert names["mine"].outcome == names["dream"].outcome == "completed"
+    assert names["dream"].history.grad_norm.iloc[-1] < 1e-3 < names["mine"].history.grad_norm.iloc[-1]
+
+
+def test_ci_runs_the_second_command_as_the_readme_has_it():
+    """`.ci/run` and the README agree."""
+    command = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest"
+    assert f"    {command}\n" in README
+    assert (ROOT / ".ci" / "run").read_text().rstrip().endswith(command)
+
+
+def test_every_dependency_has_its_reason():
+    """The dependency table names exactly the dependencies."""
+    declared = re.search(r"^dependencies = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE)
+    names = set(re.findall(r'"([a-z]+)', declared.group(1)))
+    table = README[README.index("## Dependencies") :]
+    listed = {name for row in re.findall(r"^\| ([a-z, ]+) \|", table, re.MULTILINE) for name in row.split(", ")}
+    assert listed - {"package"} == names

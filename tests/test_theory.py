@@ -1,0 +1,91 @@
+"""The theorem's constants, against the independent reference."""
+
+from dataclasses import asdict
+
+import pytest
+from reference.theory import dream_parameters_by_hand
+
+import raydream as rd
+from raydream.problems import OnlineQuadraticGame, QuadraticGame
+from raydream.theory import dream_parameters, parameters_for, starting_gap
+
+CASES = [
+    dict(L=7.3, mu=0.9, epsilon=0.11, m=8, delta=0.13, psi0=0.37, n=6105),
+    dict(L=2.1, mu=2.0, epsilon=0.013, m=16, delta=0.9, psi0=1.3, n=3),
+    dict(L=5.0, mu=1.1, epsilon=0.21, m=8, delta=0.00029, psi0=0.7, sigma=1.7),
+    dict(L=3.3, mu=0.31, epsilon=0.07, m=100, delta=0.05, psi0=0.3, sigma=0.013),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_constant_is_the_theorem_s(case):
+    """All constants and predicted counts equal those computed by hand from the paper."""
+    found, wanted = asdict(dream_parameters(**case)), dream_parameters_by_hand(**case)
+    found["T"] = found.pop("iterations")
+    for name, value in found.items():
+        assert value == pytest.approx(wanted[name], rel=1e-12), name
+
+
+def test_the_paper_s_data_set_in_numbers():
+    """a9a joined with its test set (m=8, n=6105): b = 28, q = 0.987, p = 0.0045."""
+    found = dream_parameters(L=1.0, mu=1.0, epsilon=0.1, m=8, delta=2.9e-4, psi0=1.0, n=6105)
+    assert (found.b, round(found.q, 3), round(found.p, 4)) == (28, 0.987, 0.0045)
+
+
+def test_a_run_is_set_up_from_epsilon_alone():
+    """constants(), the topology and psi0 give the parameters, and DREAM takes them; the run obeys the bound."""
+    game = QuadraticGame.random(agents=4, samples=16, dim_x=2, dim_y=2, seed=3, heterogeneity=0.2, spread=0.1)
+    ring = rd.topology.ring(4).lazy()
+    epsilon = 50.0  # far from small: the theorem's steps are tiny, and its iterations many
+    found = parameters_for(game, ring, epsilon)
+    method = rd.DREAM(
+        eta=found.eta, gamma=found.gamma, b=found.b, q=found.q, p=found.p, K0=found.K0, K=found.K, K_large=found.K_large
+    )
+    assert found.iterations > 2 / found.p
+    result = rd.run(game, ring, method, iterations=min(found.iterations, 200), diagnostics=True)
+    assert result.history.Phi.is_monotonic_decreasing or result.history.Phi.iloc[-1] < result.history.Phi.iloc[0]
+
+
+def test_online_constants_come_from_sigma():
+    """An online game's batch follows from sigma."""
+    game = OnlineQuadraticGame.random(agents=4, dim_x=2, dim_y=2, sigma=0.5)
+    found = parameters_for(game, rd.topology.ring(4), 0.5)
+    wanted = 32 * 0.25 / (found.gamma * 4 * 0.25)
+    assert found.b_large == pytest.approx(wanted, abs=1)
+
+
+def test_psi0_is_measured_at_the_start():
+    """psi0 = P(x0) - P* + (P(x0) - f(x0, y0))/8."""
+    game = QuadraticGame.random(agents=4, samples=3)
+    x0, y0 = game.start()
+    wanted = game.primal(x0) - game.primal_minimum() + (game.primal(x0) - game.value(x0, y0)) / 8
+    assert starting_gap(game) == pytest.approx(wanted, rel=1e-12)
+
+
+GOOD = dict(L=2.0, mu=1.0, epsilon=0.1, m=4, delta=0.5, psi0=1.0, n=10)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (dict(L=0), "`L` must be positive"),
+        (dict(mu=3.0), "`mu` must not exceed `L`"),
+        (dict(epsilon=-1), "`epsilon`"),
+        (dict(m=0), "`m` must be at least 1"),
+        (dict(delta=1.5), "`delta` must be in"),
+        (dict(psi0=float("nan")), "`psi0`"),
+        (dict(n=0), "`n` must be at least 1"),
+        (dict(sigma=1.0), "exactly one of `n`"),
+        (dict(n=None), "exactly one of `n`"),
+    ],
+)
+def test_bad_constants_are_named(change, sentence):
+    """Each gets its sentence."""
+    with pytest.raises(ValueError, match=sentence):
+        dream_parameters(**{**GOOD, **change})
+
+
+def test_a_problem_without_constants_is_refused():
+    """The sentence names what is missing."""
+    with pytest.raises(ValueError, match="`problem` must have `constants"):
+        parameters_for(object(), rd.topology.ring(4), 0.1)
