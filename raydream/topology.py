@@ -133,21 +133,20 @@ class Topology:
         """The least K for which K rounds shrink every disagreement to at most `tolerance` of its size."""
         tolerance = checks.positive("tolerance", tolerance)
         weight = mixing.momentum_weight(self.network.lam, momentum)
-        lam = self.network.lam
         checks.choice("method", method, mixing.METHODS)
         if self.m == 1 or tolerance >= 1:
             return 0
         if not self._mixes:
             raise ValueError(f"{self!r} does not mix. {self.remarks[-1]}")
         if method == "gossip":
-            return _least_power(lam, tolerance)
-        program = mixing.modes(self._modes, PATIENCE + 1, method, weight)
-        values = next(program)
-        for K in range(PATIENCE + 1):
-            if np.abs(values).max() <= tolerance:
-                return K
-            values = program.send(self._modes * values)
-        raise ValueError(f"`tolerance` {tolerance} takes more than {PATIENCE} rounds on {self!r}; use a larger one.")
+            return _least_power(self.network.lam, tolerance)
+        program = mixing.modes(self._modes, PATIENCE + 1, method, weight)  # says A_0, ..., A_PATIENCE
+        K, values = 0, next(program)
+        while np.abs(values).max() > tolerance:
+            if K == PATIENCE:
+                raise ValueError(f"`tolerance` {tolerance:g} takes more than {PATIENCE} rounds on {self!r}.")
+            K, values = K + 1, program.send(self._modes * values)
+        return K
 
     def lazy(self) -> "Topology":
         """The same links with (W + I)/2, which is positive semidefinite."""
@@ -513,16 +512,16 @@ def _smallest_eigenvalue(W: Sparse) -> float:
     with suppress(ArpackNoConvergence):
         return 1 - _largest(lambda x: x - W @ x, m, restarts=40)
     # By Gershgorin nothing lies below the first shift, and no Ritz value lies below lambda_m: the two close in
-    # on it. A shift that is too high shows in a pivot that is not positive.
+    # on it. A shift that is too high leaves a matrix that is not positive definite.
     shift, tolerance = float((2 * W.diagonal() - 1).min()) - ACCURACY / 2, 1e-3
     factor = _factor(W - shift * eye_array(m))
     while True:
         ritz = shift + 1 / _largest(factor.solve, m, tolerance=tolerance)
-        if ritz - shift <= ACCURACY:
+        if ritz - shift <= ACCURACY or tolerance < 1e-14:
             return ritz
         closer = ritz - max((ritz - shift) / 50, ACCURACY / 2)
         candidate = _factor(W - closer * eye_array(m))
-        if (candidate.U.diagonal() > 0).all():
+        if _positive_definite(candidate):
             shift, factor = closer, candidate
         else:
             tolerance /= 10
@@ -550,16 +549,23 @@ def _one_thread() -> AbstractContextManager[object]:
 
 
 def _factor(A: Any) -> Any:
-    """The sparse LU factors of a symmetric matrix with diagonal pivots, whose signs are those of its eigenvalues."""
+    """The sparse LU factors of a symmetric matrix, with pivots on the diagonal where they are not 0."""
     from scipy.sparse.linalg import splu
 
     options = {"SymmetricMode": True}
     return splu(A.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
 
 
+def _positive_definite(factor: Any) -> bool:
+    """Whether a symmetric matrix, factored, is positive definite: every pivot on the diagonal and positive."""
+    return bool((factor.perm_r == factor.perm_c).all() and (factor.U.diagonal() > 0).all())
+
+
 def _least_power(lam: float, tolerance: float) -> int:
     """The least K with lam^K <= tolerance, for tolerance < 1."""
     if lam == 0:
         return 1
-    K = math.ceil(math.log(tolerance) / math.log(lam))
-    return K - 1 if lam ** (K - 1) <= tolerance else K  # the quotient may round up past a whole number
+    K = max(1, math.ceil(math.log(tolerance) / math.log(lam)) - 1)  # one early, for the quotient's rounding
+    while lam**K > tolerance:
+        K += 1
+    return K

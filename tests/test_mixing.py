@@ -218,6 +218,14 @@ def test_rounds_to_mix_are_the_fewest(topology: Topology, way: tuple[str, str], 
     assert all(left(fewer) > tolerance for fewer in range(K))
 
 
+@settings(deadline=None, max_examples=200)
+@given(st.floats(0.05, 0.999), st.integers(1, 60))
+def test_an_exact_power_is_not_rounded_to_its_neighbour(lam: float, K: int) -> None:
+    """To reach lam^K takes K gossip rounds, and to go below it K + 1."""
+    assert tp._least_power(lam, lam**K) == K
+    assert tp._least_power(lam, float(np.nextafter(lam**K, 0))) == K + 1
+
+
 def test_rounds_to_mix_at_the_edges() -> None:
     """Nothing to do for a tolerance of 1; an exact power is not rounded up; a periodic network never mixes."""
     assert tp.ring(8).rounds_to_mix(1.0) == 0
@@ -227,6 +235,16 @@ def test_rounds_to_mix_at_the_edges() -> None:
         tp.ring(8, self_weight=0.0).rounds_to_mix(0.1)
     with pytest.raises(ValueError, match="`tolerance` must be positive"):
         tp.ring(8).rounds_to_mix(0)
+
+
+def test_rounds_to_mix_gives_up_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tolerance that takes 689 rounds is found with a patience of 689, and refused with 688."""
+    ring = tp.ring(8, self_weight=0.999)
+    monkeypatch.setattr(tp, "PATIENCE", 689)
+    assert ring.rounds_to_mix(1e-6) == 689
+    monkeypatch.setattr(tp, "PATIENCE", 688)
+    with pytest.raises(ValueError, match="`tolerance` 1e-06 takes more than 688 rounds"):
+        ring.rounds_to_mix(1e-6)
 
 
 def test_fastmix_needs_the_square_root_of_gossips_rounds() -> None:
