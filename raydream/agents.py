@@ -19,6 +19,16 @@ class GradientError(ArithmeticError):
     """A component gradient that is not finite at a finite point."""
 
 
+def named(error: Exception, agent: int) -> Exception:
+    """The same error with the agent's number in its text (as a note, where its text is not ours to change)."""
+    text = f"agent {agent}: {error}"
+    if len(error.args) <= 1 and all(isinstance(argument, str) for argument in error.args):
+        error.args = (text,)
+    else:
+        error.add_note(text)
+    return error
+
+
 class Agents:
     """Some or all of the m agents: row r of every array belongs to agent `hosted[r]`.
 
@@ -121,16 +131,22 @@ class Agents:
             return None
         stream = self._stream("sample", self.hosted[row], draw)
         shard = self.shards[row]
-        if shard.samples is None:
+        if shard.samples is not None:
+            return stream.integers(shard.samples, size=b)
+        try:
             return shard.draw(stream, b)  # type: ignore[attr-defined]
-        return stream.integers(shard.samples, size=b)
+        except Exception as error:
+            raise named(error, self.hosted[row]) from None
 
     def _oracle(self, row: int, z: Array, batch: Any, b: int | None) -> Array:
         """One billed call: the mean gradient at z over the batch, as one vector."""
         shard = self.shards[row]
         self.sfo += (shard.samples or 0) if b is None else b
-        gx, gy = shard.gradient(z[: self._dim_x], z[self._dim_x :], batch)
-        g = np.concatenate([gx, gy])
+        try:
+            gx, gy = shard.gradient(z[: self._dim_x], z[self._dim_x :], batch)
+            g = np.concatenate([gx, gy])
+        except Exception as error:
+            raise named(error, self.hosted[row]) from None
         if not np.isfinite(g).all() and np.abs(z).max() < FAR:
             raise GradientError(self._blame(row, z, batch))
         return g

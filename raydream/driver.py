@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from raydream.backends import Keep, Plan, Session, backend_from
+from raydream.backends import Keep, Plan, Session, Snapshot
+from raydream.backends.choice import backend_from
 from raydream.checks import whole
 from raydream.fit import check_fit, checked_start, warn_of_mixing
 from raydream.history import Recorder
@@ -93,6 +94,7 @@ def run(
         x_out=loop.x_out,
         arrays={name: array.copy() for name, array in last.arrays.items()},
         config={**config, **recorder.remarks()},
+        recoveries=session.recoveries,
     )
     if directory is not None:
         result.save(directory)
@@ -120,22 +122,23 @@ class _Loop:
 
     def run(self) -> tuple[str, str]:
         """Iterate until the end, a limit, a target or divergence; say which."""
-        self._timed(self.session.init)
-        ended = self._record()
+        ended = self._record(self._timed(self.session.init, self.recorder.names))
         t, per_iteration = 0, 0.0
         while ended is None and t < self.iterations:
             next_record = min(self.iterations, (t // self.record_every + 1) * self.record_every)
             longest = max(1, int(BLOCK_SECONDS / per_iteration)) if per_iteration > 0 else 1
             stop = min(next_record, t + longest)
             coins, keep = [self._coin(k) for k in range(t, stop)], self._kept(t, stop)
-            took, row = self._timed(self.session.advance, t, coins, keep)
-            if row is not None:
-                self.x_out = row
-            per_iteration = took / (stop - t)
+            collect = self.recorder.names if stop == next_record else ()
+            before = self.seconds
+            report = self._timed(self.session.advance, t, coins, keep, collect)
+            per_iteration = (self.seconds - before) / (stop - t)
+            if report.kept is not None:
+                self.x_out = report.kept
             self.bar.update(stop - t)
             t = stop
             if t == next_record:
-                ended = self._record()
+                ended = self._record(report)
         return ended or ("completed", f"{self.iterations} iterations")
 
     def _coin(self, t: int) -> bool:
@@ -154,15 +157,13 @@ class _Loop:
                 return Keep(t, int(stream.integers(self.plan.topology.m)))
         return None
 
-    def _timed(self, action: Any, *arguments: Any) -> tuple[float, Any]:
+    def _timed(self, action: Any, *arguments: Any) -> Any:
         began = time.perf_counter()
         value = action(*arguments)
-        took = time.perf_counter() - began
-        self.seconds += took
-        return took, value
+        self.seconds += time.perf_counter() - began
+        return value
 
-    def _record(self) -> tuple[str, str] | None:
-        snapshot = self.session.snapshot()
+    def _record(self, snapshot: Snapshot) -> tuple[str, str] | None:
         row = self.recorder.record(snapshot, self.seconds)
         self.bar.set_postfix_str(f"P={row['primal']:.4g} |grad P|={row['grad_norm']:.2e}", refresh=False)
         if not bool((np.abs(snapshot.arrays["Z"]) < DIVERGED).all()):

@@ -19,6 +19,7 @@ class Recorder:
     def __init__(self, problem: Problem, method: Any, diagnostics: bool) -> None:
         self.problem, self.method, self.diagnostics = problem, method, diagnostics
         self.rows: list[dict[str, float]] = []
+        self.names = ("Z", "G", "S") if diagnostics else ("Z", "S")  # the arrays that a record needs
         self._shards = [problem.local(i) for i in range(problem.agents)] if diagnostics else []
 
     def record(self, snapshot: Snapshot, seconds: float) -> dict[str, float]:

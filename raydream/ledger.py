@@ -1,6 +1,6 @@
 """The ledger: what a run has paid so far, summed over all agents."""
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, replace
 
 
 @dataclass
@@ -18,6 +18,16 @@ class Ledger:
     messages: int = 0
     bytes: int = 0
 
+    def bill_round(self, messages: int, width: int) -> None:
+        """One round of this many frames, each of `width` numbers."""
+        self.rounds += 1
+        self.messages += messages
+        self.bytes += 8 * width * messages
+
     def as_dict(self) -> dict[str, int]:
         """The four counts by name."""
-        return {field.name: int(getattr(self, field.name)) for field in fields(self)}
+        return asdict(self)
+
+    def copy(self) -> "Ledger":
+        """The same counts, to keep."""
+        return replace(self)

@@ -1,6 +1,8 @@
 """What several test files need to state laws: witnesses that log the oracle, and ways to drive rows by hand."""
 
 import os
+from collections.abc import Generator
+from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -46,10 +48,10 @@ def session_for(problem, topology, method, seed=0, start=None):
 
 def states_of(session, coins, log=()):
     """The snapshots after 0, 1, 2, ... steps; with a witness's log, also the calls of each step."""
-    session.init()
+    session.init(())
     states, seen = [session.snapshot()], [len(log)]
     for t, coin in enumerate(coins):
-        session.advance(t, [coin], None)
+        session.advance(t, [coin], None, ())
         states.append(session.snapshot())
         seen.append(len(log))
     calls = [log[a:b] for a, b in zip([0, *seen], seen, strict=False)]
@@ -63,9 +65,9 @@ def coins_of(seed, p, count):
 
 
 def drive_in_blocks(problem, topology, method, blocks, coins, seed=0):
-    """Z after the given coins, when each block of agents is driven by itself and hears only its rows of W."""
+    """The state after the given coins, when each block of agents is driven by itself and hears only its rows of W."""
     problem = complete(problem)
-    method = method.settled(problem, topology.network)
+    method = method.settled(problem, topology.network) if hasattr(method, "settled") else method
     hosts = [
         Agents(
             block,
@@ -78,12 +80,20 @@ def drive_in_blocks(problem, topology, method, blocks, coins, seed=0):
         for block in blocks
     ]
 
+    def exchange(said):
+        """What each block hears in one round; a frame may carry several arrays."""
+        if isinstance(said[0], tuple):
+            return list(zip(*(exchange(arrays) for arrays in zip(*said, strict=True)), strict=True))
+        assert all(array.flags.c_contiguous for array in said), "what is said is ready to be sent"
+        rows = np.concatenate(said)
+        return [topology.W[block] @ rows for block in blocks]
+
     def together(programs):
+        if not any(isinstance(program, Generator) for program in programs):
+            return programs
         said = [next(program) for program in programs]
         while True:
-            rows = np.concatenate(said)
-            heard = [topology.W[block] @ rows for block in blocks]
-            said, results = [], []
+            heard, said, results = exchange(said), [], []
             for program, ear in zip(programs, heard, strict=True):
                 try:
                     said.append(program.send(ear))
@@ -100,4 +110,4 @@ def drive_in_blocks(problem, topology, method, blocks, coins, seed=0):
         for host in hosts:
             host.begin(t + 1)
         states = together([method.step(s, host, t, coin) for s, host in zip(states, hosts, strict=True)])
-    return {name: np.concatenate([getattr(s, name) for s in states]) for name in ("Z", "G", "S")}
+    return {field.name: np.concatenate([getattr(s, field.name) for s in states]) for field in fields(states[0])}

@@ -1,7 +1,7 @@
 """Where the agents live. A backend opens a session; the driver asks the session for blocks of iterations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Protocol
 
 from raydream.ledger import Ledger
@@ -21,15 +21,6 @@ class Plan:
     start: tuple[Array, Array]
 
 
-@dataclass
-class Snapshot:
-    """The run between two steps: iterations done, the state's arrays over all agents, and the bill."""
-
-    iteration: int
-    arrays: dict[str, Array]
-    ledger: Ledger
-
-
 @dataclass(frozen=True)
 class Keep:
     """A row that the driver wants to see: x of `agent` just before step `iteration`."""
@@ -38,17 +29,40 @@ class Keep:
     agent: int
 
 
+@dataclass
+class Snapshot:
+    """A run between two steps: iterations done, the bill, and arrays of all agents in agent order.
+
+    `kept` is the row that was asked for on the way here. A snapshot with every array of the state is all that is
+    needed to go on from it, on any backend.
+    """
+
+    iteration: int
+    ledger: Ledger
+    arrays: dict[str, Array] = field(default_factory=dict)
+    kept: Array | None = None
+
+
+# What to collect at the end of a block: the names of arrays, or None for the whole state.
+Names = Sequence[str] | None
+
+
 class Session(Protocol):
     """The agents of one run, alive."""
 
-    def init(self) -> None:
+    recoveries: list[dict[str, Any]]
+
+    def init(self, collect: Names) -> Snapshot:
         """Run the method's `init`."""
 
-    def advance(self, first: int, coins: Sequence[bool], keep: Keep | None) -> Array | None:
-        """Run steps first, first + 1, ... with these coins; return the row asked for."""
+    def advance(self, first: int, coins: Sequence[bool], keep: Keep | None, collect: Names) -> Snapshot:
+        """Run steps first, first + 1, ... with these coins."""
 
     def snapshot(self) -> Snapshot:
-        """Arrays of all agents, in agent order, and the ledger."""
+        """The whole state as it is."""
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from this state."""
 
     def close(self) -> None:
         """End the agents."""
@@ -64,17 +78,7 @@ class Backend(Protocol):
         """What the run's record says of the backend."""
 
 
-def arrays_of(state: Any) -> dict[str, Array]:
-    """The arrays of a method's state, by name."""
-    return {field.name: getattr(state, field.name) for field in fields(state)}
-
-
-def backend_from(backend: Any) -> Backend:
-    """A backend by name, or the configured one that was given."""
-    from raydream.backends.local import LocalBackend
-    from raydream.checks import choice
-
-    if not isinstance(backend, str):
-        configured: Backend = backend
-        return configured
-    return {"local": LocalBackend}[choice("backend", backend, ("local",))]()
+def arrays_of(state: Any, names: Names = None) -> dict[str, Array]:
+    """The arrays of a method's state by name: all of them, or those among `names` that it has."""
+    held = [f.name for f in fields(state)] if is_dataclass(state) else list(vars(state))
+    return {name: getattr(state, name) for name in held if names is None or name in names}

@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from raydream.agents import Agents
-from raydream.backends import Keep, Plan, Snapshot, arrays_of
+from raydream.backends import Keep, Names, Plan, Snapshot
+from raydream.backends.host import Host
 from raydream.ledger import Ledger
-from raydream.mixing import perform
 from raydream.streams import Streams
-from raydream.types import Array
 
 
 @dataclass(frozen=True)
@@ -31,9 +28,9 @@ class LocalSession:
     """The rows of all m agents, driven by one loop."""
 
     def __init__(self, plan: Plan) -> None:
-        self.method, self.W = plan.method, plan.topology.W
-        m = plan.topology.m
-        self.agents = Agents(
+        self.recoveries: list[dict[str, Any]] = []
+        self._W, m = plan.topology.W, plan.topology.m
+        agents = Agents(
             range(m),
             [plan.problem.local(i) for i in range(m)],
             network=plan.topology.network,
@@ -41,43 +38,43 @@ class LocalSession:
             start=plan.start,
             streams=Streams(plan.seed),
         )
-        self._directed_edges = sum(len(those) for those in plan.topology.neighbours)
+        self._host = Host(plan.method, agents, self._exchange)
+        self._edges = sum(len(those) for those in plan.topology.neighbours)
         self._ledger = Ledger()
-        self._state: Any = None
-        self._done = 0
 
-    def init(self) -> None:
+    def init(self, collect: Names) -> Snapshot:
         """Run the method's `init`."""
-        self._run(self.method.init(self.agents), 0)
+        self._host.init()
+        return self._report(collect)
 
-    def advance(self, first: int, coins: Sequence[bool], keep: Keep | None) -> Array | None:
+    def advance(self, first: int, coins: Sequence[bool], keep: Keep | None, collect: Names) -> Snapshot:
         """Run steps first, first + 1, ..."""
-        kept: Array | None = None
-        for t, coin in enumerate(coins, first):
-            if keep is not None and keep.iteration == t:
-                kept = self.agents.x(self._state.Z)[keep.agent].copy()
-            self._run(self.method.step(self._state, self.agents, t, coin), t + 1)
-        return kept
+        kept = self._host.advance(first, coins, keep)
+        report = self._report(collect)
+        report.kept = kept
+        return report
 
     def snapshot(self) -> Snapshot:
-        """The state as it is; steps make new arrays and never change old ones."""
-        self._ledger.sfo = self.agents.sfo
-        return Snapshot(self._done, arrays_of(self._state), Ledger(**self._ledger.as_dict()))
+        """The whole state."""
+        return self._report(None)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from this state."""
+        self._host.restore(snapshot.iteration, snapshot.arrays)
+        self._ledger = snapshot.ledger.copy()
+        self._host.agents.sfo = snapshot.ledger.sfo
 
     def close(self) -> None:
         """Nothing runs, so nothing ends."""
 
-    def _run(self, program: Any, iteration: int) -> None:
-        self.agents.begin(iteration)
-        with np.errstate(all="ignore"):  # a diverging run may overflow
-            self._state = perform(program, self._exchange)
-        self._done = iteration
+    def _report(self, collect: Names) -> Snapshot:
+        self._ledger.sfo = self._host.agents.sfo
+        # Steps make new arrays and never change old ones, so these need no copy.
+        return Snapshot(self._host.iteration, self._ledger.copy(), self._host.arrays(collect))
 
     def _exchange(self, said: Any) -> Any:
         """One round: W times what was said."""
         frame = said if isinstance(said, tuple) else (said,)
-        self._ledger.rounds += 1
-        self._ledger.messages += self._directed_edges
-        self._ledger.bytes += self._directed_edges * sum(V.shape[1] * V.itemsize for V in frame)
-        heard = tuple(self.W @ V for V in frame)
+        self._ledger.bill_round(self._edges, sum(V.shape[1] for V in frame))
+        heard = tuple(self._W @ V for V in frame)
         return heard if isinstance(said, tuple) else heard[0]

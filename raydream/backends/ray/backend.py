@@ -1,0 +1,77 @@
+"""The Ray backend's settings, and how a run begins on it."""
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from raydream.backends import Plan
+from raydream.backends.ray.routing import Packing, Router, block_sizes
+from raydream.checks import choice, number, positive
+
+if TYPE_CHECKING:
+    from raydream.backends.ray.session import RaySession
+
+LINKS = ("direct", "ray")
+
+
+@dataclass(frozen=True)
+class RayBackend:
+    """Agents as Ray actors.
+
+    agents_per_actor  agents hosted by one actor: a number, "auto" (spread evenly over the CPUs), or a list of sizes
+    links             "direct": frames straight between actors over TCP; "ray": through Ray's own calls, slowly
+    address           a running Ray ("auto", "host:port"); by default $RAY_ADDRESS, else a Ray of the run's own
+    placement         "spread" over the nodes, or "one-per-node"
+    cpus_per_actor    CPUs that Ray reserves for each actor on a cluster
+    patience          seconds that an actor waits for a neighbour before the run is reported as hanging
+    """
+
+    agents_per_actor: Packing = 1
+    links: str = "direct"
+    address: str | None = None
+    placement: str = "spread"
+    cpus_per_actor: float = 1.0
+    patience: float = 300.0
+
+    def __post_init__(self) -> None:
+        block_sizes(self.agents_per_actor, *_sample(self.agents_per_actor))
+        choice("links", self.links, LINKS)
+        choice("placement", self.placement, ("spread", "one-per-node"))
+        if number("cpus_per_actor", self.cpus_per_actor) < 0:
+            raise ValueError(f"`cpus_per_actor` must not be negative; got {self.cpus_per_actor!r}.")
+        positive("patience", self.patience)
+
+    def open(self, plan: Plan) -> "RaySession":
+        """Attach to Ray and start the actors."""
+        from raydream.backends.ray.placement import Placement, alive_nodes
+        from raydream.backends.ray.runtime import attached
+        from raydream.backends.ray.sending import check_sendable
+        from raydream.backends.ray.session import RaySession
+
+        check_sendable("problem.local(0)", plan.problem.local(0))
+        check_sendable("method", plan.method)
+        check_sendable("problem.constraint", plan.problem.constraint)
+        m = plan.topology.m
+        with contextlib.ExitStack() as stack:
+            here = os.cpu_count() or 1
+            stack.enter_context(attached(self.address, max(1, len(block_sizes(self.agents_per_actor, m, here)))))
+            cpus = sum(node["Resources"].get("CPU", 0.0) for node in alive_nodes())
+            sizes = block_sizes(self.agents_per_actor, m, int(cpus))
+            placement = Placement(len(sizes), self.placement, self.cpus_per_actor)
+            release = stack.pop_all().close
+        try:
+            return RaySession(plan, Router(plan.topology, sizes), placement, self.links, self.patience, release)
+        except BaseException:
+            release()
+            raise
+
+    def describe(self) -> dict[str, Any]:
+        """What the run's record says of the backend."""
+        packing = self.agents_per_actor if isinstance(self.agents_per_actor, int | str) else list(self.agents_per_actor)
+        return {"name": "ray", "agents_per_actor": packing, "links": self.links, "placement": self.placement}
+
+
+def _sample(packing: Packing) -> tuple[int, int]:
+    """A number of agents for which the packing can be checked before the problem is known."""
+    return (1 if isinstance(packing, int | str) else sum(int(size) for size in packing)), 1

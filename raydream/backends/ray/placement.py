@@ -1,0 +1,53 @@
+"""Where actors go: spread over the nodes, or one on each."""
+
+from typing import Any
+
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from raydream.checks import choice
+
+PLACEMENTS = ("spread", "one-per-node")
+
+
+class Placement:
+    """Starts actors on the cluster that Ray is connected to."""
+
+    def __init__(self, actors: int, placement: str, cpus: float) -> None:
+        self._kind = choice("placement", placement, PLACEMENTS)
+        self._cpus = cpus
+        self._check(actors)
+
+    def start(self, kind: type, *arguments: Any) -> Any:
+        """A new actor of this plain class."""
+        # A block occupies the actor's main thread; it must hear orders and, by Ray links, neighbours meanwhile.
+        groups: Any = {"concurrency_groups": {"control": 2, "delivery": 4}}
+        remote: Any = ray.remote(num_cpus=self._cpus, max_restarts=0, max_task_retries=0, **groups)(kind)
+        return remote.options(scheduling_strategy=self._strategy(arguments[0])).remote(*arguments)
+
+    def _strategy(self, number: int) -> Any:
+        if self._kind == "spread":
+            return "SPREAD"
+        nodes = sorted(node["NodeID"] for node in alive_nodes())
+        return NodeAffinitySchedulingStrategy(nodes[number % len(nodes)], soft=False)
+
+    def _check(self, actors: int) -> None:
+        """Refuse a run that the cluster cannot hold."""
+        nodes = alive_nodes()
+        cpus = sum(node["Resources"].get("CPU", 0.0) for node in nodes)
+        if self._kind == "one-per-node" and actors > len(nodes):
+            raise ValueError(
+                f'`placement` "one-per-node" needs a node for each of {actors} actors; the cluster has {len(nodes)}. '
+                "Add nodes, or host several agents in one actor with `agents_per_actor`."
+            )
+        if self._cpus * actors > cpus:
+            raise ValueError(
+                f"the run needs {actors} actors of {self._cpus:g} CPU each, but the cluster has {cpus:g} CPUs; "
+                'use `agents_per_actor="auto"` or fewer `cpus_per_actor`.'
+            )
+
+
+def alive_nodes() -> list[dict[str, Any]]:
+    """The nodes that can take actors."""
+    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    return [node for node in nodes if node["Alive"]]

@@ -1,0 +1,156 @@
+"""Ray's manners: use the Ray that the user named, else start one sized to the run, and end only what was started."""
+
+import contextlib
+import logging
+import os
+import re
+import secrets
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray._private import ray_logging
+
+# One token per process: Ray reads it once.
+_TOKEN = secrets.token_hex(32)
+
+# What a Ray of our own is started with, unless the user has set it.
+QUIET = {
+    "RAY_AUTH_TOKEN": _TOKEN,  # ray.init() turns authentication on by itself; with this it writes no token file
+    "RAY_SCHEDULER_EVENTS": "0",
+    "RAY_DEDUP_LOGS": "1",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_worker_niceness": "0",
+}
+
+
+@contextlib.contextmanager
+def attached(address: str | None, cpus: int) -> Iterator[None]:
+    """Ray while this lasts: the one already initialised, the one at `address` or $RAY_ADDRESS, or one of our own."""
+    if ray.is_initialized():
+        yield
+        return
+    named = address or os.environ.get("RAY_ADDRESS")
+    with _terminate_as_before():
+        if named:
+            _connect(named)
+            try:
+                yield
+            finally:
+                ray.shutdown()
+            return
+        with _folder() as folder, _environment(QUIET), _no_banner():
+            ray.init(
+                address="local",
+                num_cpus=cpus,
+                num_gpus=0,
+                object_store_memory=_store_size(),
+                include_dashboard=False,
+                log_to_driver=False,
+                configure_logging=False,
+                logging_level=logging.ERROR,
+                _temp_dir=str(folder),
+            )
+            try:
+                yield
+            finally:
+                ray.shutdown(wait_for_processes=True)
+
+
+def _connect(address: str) -> None:
+    try:
+        ray.init(address=address, log_to_driver=False, configure_logging=False, logging_level=logging.ERROR)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise ConnectionError(
+            f"`address` must be that of a running Ray; {address!r} did not answer ({first})."
+        ) from None
+
+
+def _store_size() -> int:
+    """Room for the shards on their way to the actors: at most 1 GiB and half of the shared memory that is free."""
+    free = shutil.disk_usage("/dev/shm").free if Path("/dev/shm").is_dir() else 2**31
+    return max(80 * 2**20, min(2**30, free // 2))
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    """A private folder for Ray's session; its path is short, since Unix sockets allow 107 characters."""
+    base = tempfile.gettempdir()
+    base = base if len(base) <= 30 else "/tmp"
+    _sweep(Path(base))
+    folder = Path(tempfile.mkdtemp(prefix=f"rd-{os.getpid()}-", dir=base))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(base: Path) -> None:
+    """Remove what drivers that were killed left behind: folders of ours whose process is gone."""
+    for folder in base.glob("rd-*-*"):
+        if _stale(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _stale(folder: Path) -> bool:
+    number = folder.name.split("-")[1]
+    if not number.isdigit() or not folder.is_dir() or folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+@contextlib.contextmanager
+def _environment(settings: dict[str, str]) -> Iterator[None]:
+    """These variables while Ray starts and runs, except those that the user has set."""
+    before = set(os.environ)
+    added = {name: value for name, value in settings.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in {*added, "RAY_AUTH_MODE"} - before:
+            os.environ.pop(name, None)
+
+
+@contextlib.contextmanager
+def _no_banner() -> Iterator[None]:
+    """No announcement that authentication is on, and no essay on each lost worker: the run reports those itself."""
+    logger = logging.getLogger("ray._private.authentication.authentication_token_setup")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    printer: Any = getattr(ray_logging, "stdout_deduplicator", None)
+    skipped = getattr(printer, "skip_re", None)
+    if hasattr(printer, "skip_re"):
+        printer.skip_re = re.compile("A worker died or was killed|The node with node id")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        if hasattr(printer, "skip_re"):
+            printer.skip_re = skipped
+
+
+@contextlib.contextmanager
+def _terminate_as_before() -> Iterator[None]:
+    """Ray replaces the SIGTERM handler; put the former one back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before: Any = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
