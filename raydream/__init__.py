@@ -10,10 +10,14 @@ __version__ = "0.1.0"
 
 _MODULES = ("algorithms", "constraints", "data", "mixing", "problems", "theory", "topology")
 _NAMES = {
-    "DREAM": "raydream.algorithms",
+    **dict.fromkeys(
+        ("DGDA", "DGDAVR", "DMHSGD", "DREAM", "GDA", "GTDA", "GTGDA", "GTSRVR", "SGDA"), "raydream.algorithms"
+    ),
     "LocalBackend": "raydream.backends.local",
+    "RayBackend": "raydream.backends.ray",
     "Result": "raydream.result",
     "load": "raydream.result",
+    "resume": "raydream.driver",
     "run": "raydream.driver",
 }
 

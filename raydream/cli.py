@@ -1,4 +1,4 @@
-"""The command line: `raydream run | compare | data | topology | params | methods`."""
+"""The command line: `raydream run | resume | compare | data | topology | params | methods`."""
 
 import functools
 import os
@@ -22,6 +22,13 @@ app = typer.Typer(
 )
 
 
+Backend = Annotated[str, typer.Option(help="ray (every agent an actor) or local (all in this process).")]
+AgentsPerActor = Annotated[str, typer.Option(help="Agents hosted by one actor: a number, auto, or sizes such as 3,5.")]
+Links = Annotated[str, typer.Option(help="direct (actor to actor over TCP) or ray (through Ray's calls).")]
+Address = Annotated[str | None, typer.Option(help="A running Ray, such as host:6379 (default: one of its own).")]
+Placement = Annotated[str, typer.Option(help="spread or one-per-node.")]
+
+
 def main() -> None:
     """The entry point."""
     app()
@@ -39,8 +46,8 @@ def plainly(command: Callable[..., None]) -> Callable[..., None]:
                 raise
             print(f"raydream: {error}", file=sys.stderr)
             raise typer.Exit(2) from None
-        except KeyboardInterrupt:
-            print("raydream: interrupted", file=sys.stderr)
+        except KeyboardInterrupt as stop:
+            print(f"raydream: {stop or 'interrupted'}", file=sys.stderr)
             raise typer.Exit(130) from None
 
     return wrapped
@@ -109,7 +116,13 @@ def run(
     target_grad_norm: Annotated[float | None, typer.Option(help="Stop at this gradient norm.")] = None,
     target_primal: Annotated[float | None, typer.Option(help="Stop at this value of P.")] = None,
     directory: Annotated[str | None, typer.Option(help="Run directory (default: the next free one in runs/).")] = None,
+    checkpoint_every: Annotated[int | None, typer.Option(help="Iterations between two checkpoints.")] = None,
     diagnostics: Annotated[bool, typer.Option(help="Record the paper's Lyapunov function.")] = False,
+    backend: Backend = "ray",
+    agents_per_actor: AgentsPerActor = "1",
+    links: Links = "direct",
+    address: Address = None,
+    placement: Placement = "spread",
 ) -> None:
     """Run one method on one problem over one network.
 
@@ -125,6 +138,7 @@ def run(
     number = getattr(the_problem, "agents", agents)
     network = specs.build_topology(topology, number, specs.parse_parameters("--topology-set", topology_set or []))
     parameters = {"eta": eta, "gamma": gamma, **specs.parse_parameters("--set", setting or [])}
+    folder = Path(directory) if directory is not None else next_free(Path("runs"), method)
     result = raydream.run(
         the_problem,
         network,
@@ -138,10 +152,33 @@ def run(
         target_grad_norm=target_grad_norm,
         target_primal=target_primal,
         diagnostics=diagnostics,
+        directory=folder,
+        checkpoint_every=checkpoint_every,
+        backend=configured(backend, agents_per_actor, links, address, placement),
     )
-    folder = result.save(directory or next_free(Path("runs"), method))
-    show_history(f"{method} on {problem}, {network.name}", result.history)
-    print(f"{result.outcome}: {result.reason}. Saved in {folder}.")
+    finish(result, folder, f"{method} on {problem}, {network.name}")
+
+
+@app.command()
+@plainly
+def resume(
+    directory: Annotated[str, typer.Argument(help="A run directory with a checkpoint.")],
+    iterations: Annotated[int | None, typer.Option(help="New total of iterations (default: as planned).")] = None,
+    backend: Annotated[str | None, typer.Option(help="ray or local (default: as before).")] = None,
+    agents_per_actor: AgentsPerActor = "1",
+    links: Links = "direct",
+    address: Address = None,
+    placement: Placement = "spread",
+) -> None:
+    """Go on with a run from its last checkpoint.
+
+    Example: raydream resume runs/dream-1 --iterations 500
+    """
+    import raydream
+
+    where = None if backend is None else configured(backend, agents_per_actor, links, address, placement)
+    result = raydream.resume(directory, iterations=iterations, backend=where)
+    finish(result, Path(directory), f"{result.config['method']['name']}, resumed")
 
 
 @app.command()
@@ -150,6 +187,8 @@ def compare(
     agents: Annotated[int, typer.Option(help="Number of agents.")] = 8,
     iterations: Annotated[int, typer.Option(help="Iterations.")] = 300,
     seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
+    backend: Backend = "ray",
+    agents_per_actor: AgentsPerActor = "auto",
 ) -> None:
     """Compare methods on the built-in data.
 
@@ -163,8 +202,11 @@ def compare(
     rows = []
     for name in ("dream",):
         method = specs.build_method(name, {"eta": 0.1, "gamma": 1.0, "p": 0.1, "K": 3})
-        result = raydream.run(problem, network, method, iterations=iterations, seed=seed)
-        folder = result.save(next_free(Path("runs"), f"compare-{name}"))
+        folder = next_free(Path("runs"), f"compare-{name}")
+        where = configured(backend, agents_per_actor)
+        result = raydream.run(
+            problem, network, method, iterations=iterations, seed=seed, directory=folder, backend=where
+        )
         first, last = result.history.iloc[0], result.history.iloc[-1]
         rows.append(
             (name, result.outcome, first.primal, last.primal, last.grad_norm, *result.ledger.as_dict().values())
@@ -292,6 +334,34 @@ def show_history(title: str, history: Any) -> None:
     step = max(1, -(-len(history) // 11))
     chosen = history.iloc[sorted({*range(0, len(history), step), len(history) - 1})]
     show(title, chosen.columns, chosen.itertuples(index=False))
+
+
+def finish(result: Any, folder: Path, title: str) -> None:
+    """The table, the outcome, and what happened on the way."""
+    show_history(title, result.history)
+    for event in result.recoveries:
+        print(f"recovered: {event['reason']}; rolled back to iteration {event['rolled_back_to']}")
+    print(f"{result.outcome}: {result.reason}. Saved in {folder}.")
+
+
+def configured(
+    backend: str, agents_per_actor: str, links: str = "direct", address: str | None = None, placement: str = "spread"
+) -> Any:
+    """The backend that the options describe."""
+    from raydream import checks
+    from raydream.backends.local import LocalBackend
+    from raydream.backends.ray import RayBackend
+
+    if checks.choice("backend", backend, ("ray", "local")) == "local":
+        return LocalBackend()
+    words = agents_per_actor.split(",")
+    if not all(word.strip().isdigit() for word in words) and agents_per_actor != "auto":
+        raise ValueError(
+            f"`--agents-per-actor` must be a number, auto, or sizes such as 3,5; got {agents_per_actor!r}."
+        )
+    sizes = [int(word) for word in words] if agents_per_actor != "auto" else []
+    packing = "auto" if not sizes else sizes[0] if len(sizes) == 1 else sizes
+    return RayBackend(agents_per_actor=packing, links=links, address=address, placement=placement)
 
 
 def next_free(folder: Path, name: str) -> Path:

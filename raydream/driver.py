@@ -1,30 +1,29 @@
-"""run(): flips the coins, asks the agents for blocks of iterations, measures at records, and decides when to stop."""
+"""run() and resume(): check that the parts fit, open a session, loop, and leave a result."""
 
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
-from raydream.backends import Keep, Plan, Session, Snapshot
+from raydream.backends import Plan
 from raydream.backends.choice import backend_from
+from raydream.brake import Brake, Interrupted
+from raydream.checkpoint import Checkpoint, fingerprint
 from raydream.checks import whole
 from raydream.fit import check_fit, checked_start, warn_of_mixing
 from raydream.history import Recorder
 from raydream.limits import Limits
+from raydream.loop import Loop
 from raydream.problems.completed import complete
-from raydream.record import describe
+from raydream.record import describe, parts_of, read_record
 from raydream.result import Result
-from raydream.streams import Streams
+from raydream.rundir import RunDirectory
 from raydream.topology import Topology
 from raydream.types import Array
-
-BLOCK_SECONDS = 1.0  # the longest that the driver goes without hearing from the agents
-DIVERGED = 1e100
 
 
 def run(
@@ -35,7 +34,7 @@ def run(
     iterations: int,
     seed: int = 0,
     record_every: int = 10,
-    backend: Any = "local",
+    backend: Any = "ray",
     start: tuple[Any, Any] | None = None,
     max_sfo: int | None = None,
     max_rounds: int | None = None,
@@ -43,6 +42,7 @@ def run(
     target_grad_norm: float | None = None,
     target_primal: float | None = None,
     directory: Any = None,
+    checkpoint_every: int | None = None,
     diagnostics: bool = False,
     progress: bool | None = None,
 ) -> Result:
@@ -51,124 +51,148 @@ def run(
     iterations    how many, unless a limit or target ends the run before; limits are looked at in records only
     seed          of every random draw: the same seed gives the same bits
     record_every  iterations between two rows of the history
-    backend       "local", or a configured backend
+    backend       "ray" (every agent an actor), "local" (all in this process), or a configured backend
     start         (x0, y0) with y0 in Y; by default the problem's own
     max_sfo, max_rounds, max_seconds    stop at the first record that has spent as much (outcome "budget")
     target_grad_norm, target_primal     stop at the first record that is as low (outcome "target")
-    directory     where to save the result
+    directory     where to write the run while it lasts, and its result
+    checkpoint_every  iterations between two checkpoints in `directory`, from which `resume` goes on
     diagnostics   also record Psi, C, V, U and Phi of the paper's Lyapunov function
     progress      True or False for a bar or none; by default a bar on a terminal
     """
-    problem = complete(problem)
-    check_fit(problem, topology, method)
-    method = method.settled(problem, topology.network) if hasattr(method, "settled") else method
     limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal)
-    plan = Plan(problem, topology, method, whole("seed", seed), checked_start(problem, start))
+    if checkpoint_every is not None:
+        whole("checkpoint_every", checkpoint_every, 1)
+        if directory is None:
+            raise ValueError("`checkpoint_every` needs a `directory` to write to.")
+    plan = _plan(problem, topology, method, seed, start)
     where = backend_from(backend)
-    recorder = Recorder(problem, method, bool(diagnostics))
     config = {
         **describe(plan),
         "iterations": whole("iterations", iterations),
         "record_every": whole("record_every", record_every, 1),
+        "checkpoint_every": checkpoint_every,
+        "diagnostics": bool(diagnostics),
         "limits": {name: value for name, value in asdict(limits).items() if value is not None},
         "backend": where.describe(),
     }
+    folder = None
+    if directory is not None:
+        folder = RunDirectory.create(Path(directory), plan, config, None if start is None else plan.start)
+    return _execute(plan, where, config, limits, folder, None, progress)
+
+
+def resume(
+    directory: Any,
+    *,
+    iterations: int | None = None,
+    backend: Any = None,
+    problem: Any = None,
+    topology: Topology | None = None,
+    method: Any = None,
+    progress: bool | None = None,
+) -> Result:
+    """Go on with the run in `directory` from its last checkpoint, to the bits of a run that was never interrupted.
+
+    iterations  the total number of iterations (default: as the run was asked for)
+    backend     where to go on (default: as before); any backend and packing will do
+    problem, topology, method  needed where run.json cannot say how they were made
+    """
+    folder = Path(directory)
+    config = read_record(folder)
+    problem, topology, method, start = parts_of(folder, config, problem, topology, method)
+    plan = _plan(problem, topology, method, config["seed"], start)
+    checkpoint = None
+    if (folder / "checkpoint" / "manifest.json").exists():
+        checkpoint = Checkpoint.load(folder / "checkpoint", fingerprint(plan), plan.topology.m)
+    elif config["outcome"] != "running":
+        raise ValueError(f"`directory` {str(folder)!r} has no checkpoint to go on from; run with `checkpoint_every`.")
+    total = config["iterations"] if iterations is None else whole("iterations", iterations, 1)
+    done = 0 if checkpoint is None else checkpoint.snapshot.iteration
+    if total <= done and (iterations is not None or config["outcome"] != "running"):
+        raise ValueError(f"`iterations` must exceed the {done} that are done; got {total}. It is the new total.")
+    where = backend_from(backend if backend is not None else _backend_of(config["backend"]))
+    for name in ("outcome", "reason", "ledger", "recoveries", "places", "least_primal"):
+        config.pop(name, None)
+    config |= {"iterations": total, "backend": where.describe()}
+    directory = RunDirectory(folder, plan, config)
+    return _execute(plan, where, config, Limits(**config["limits"]), directory, checkpoint, progress)
+
+
+def _plan(problem: Any, topology: Topology, method: Any, seed: int, start: tuple[Any, Any] | None) -> Plan:
+    """The parts, completed, settled, and found to fit together."""
+    problem = complete(problem)
+    check_fit(problem, topology, method)
+    method = method.settled(problem, topology.network) if hasattr(method, "settled") else method
+    plan = Plan(problem, topology, method, whole("seed", seed), checked_start(problem, start))
     warn_of_mixing(topology, method)
-    session = where.open(plan)
-    try:
-        # One BLAS thread on every backend: threaded sums have other bits.
-        with threadpool_limits(1, "blas"), _bar(progress, iterations, type(method).__name__) as bar:
-            loop = _Loop(plan, session, recorder, limits, iterations, record_every, bar)
-            outcome, reason = loop.run()
-            last = session.snapshot()
-    finally:
-        session.close()
-    z_bar = last.arrays["Z"].mean(axis=0)
+    return plan
+
+
+def _execute(
+    plan: Plan,
+    where: Any,
+    config: dict[str, Any],
+    limits: Limits,
+    folder: RunDirectory | None,
+    checkpoint: Checkpoint | None,
+    progress: bool | None,
+) -> Result:
+    """Open a session, loop, and gather the result."""
+    recorder = Recorder(plan.problem, plan.method, config["diagnostics"])
+    # One BLAS thread on every backend: threaded sums have other bits.
+    with Brake() as brake, threadpool_limits(1, "blas"):
+        session = where.open(plan)
+        try:
+            with _bar(progress, config["iterations"], type(plan.method).__name__) as bar:
+                loop = Loop(
+                    plan,
+                    session,
+                    recorder,
+                    limits,
+                    iterations=config["iterations"],
+                    record_every=config["record_every"],
+                    checkpoint_every=config["checkpoint_every"],
+                    write_checkpoint=None if folder is None else folder.checkpoint,
+                    on_record=(lambda row: None) if folder is None else folder.record,
+                    bar=bar,
+                )
+                if checkpoint is not None:
+                    loop.go_on_from(checkpoint)
+                if folder is not None:
+                    folder.begin(recorder.rows, getattr(session, "places", []))
+                outcome, reason = loop.run(brake)
+                last = session.snapshot()
+        except Interrupted as stop:
+            how = "" if folder is None else f"; go on with: raydream resume {folder.folder}"
+            raise Interrupted(f"{stop}{how}") from None
+        finally:
+            session.close()
+    z_bar: Array = last.arrays["Z"].mean(axis=0)
     result = Result(
         history=recorder.table(),
         outcome=outcome,
         reason=reason,
         ledger=last.ledger,
-        x_bar=z_bar[: problem.dim_x],
-        y_bar=z_bar[problem.dim_x :],
+        x_bar=z_bar[: plan.problem.dim_x],
+        y_bar=z_bar[plan.problem.dim_x :],
         x_out=loop.x_out,
         arrays={name: array.copy() for name, array in last.arrays.items()},
         config={**config, **recorder.remarks()},
         recoveries=session.recoveries,
     )
-    if directory is not None:
-        result.save(directory)
+    if folder is not None:
+        folder.finish(result)
     return result
 
 
-@dataclass
-class _Loop:
-    """The one loop of the package."""
+def _backend_of(described: dict[str, Any]) -> Any:
+    """The backend that run.json describes."""
+    if described["name"] != "ray":
+        return described["name"]
+    from raydream.backends.ray import RayBackend
 
-    plan: Plan
-    session: Session
-    recorder: Recorder
-    limits: Limits
-    iterations: int
-    record_every: int
-    bar: Any
-    x_out: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.x_out = self.plan.start[0].copy()
-        self.seconds = 0.0
-        self.streams = Streams(self.plan.seed)
-        self.coin_probability = getattr(self.plan.method, "coin_probability", None)
-
-    def run(self) -> tuple[str, str]:
-        """Iterate until the end, a limit, a target or divergence; say which."""
-        ended = self._record(self._timed(self.session.init, self.recorder.names))
-        t, per_iteration = 0, 0.0
-        while ended is None and t < self.iterations:
-            next_record = min(self.iterations, (t // self.record_every + 1) * self.record_every)
-            longest = max(1, int(BLOCK_SECONDS / per_iteration)) if per_iteration > 0 else 1
-            stop = min(next_record, t + longest)
-            coins, keep = [self._coin(k) for k in range(t, stop)], self._kept(t, stop)
-            collect = self.recorder.names if stop == next_record else ()
-            before = self.seconds
-            report = self._timed(self.session.advance, t, coins, keep, collect)
-            per_iteration = (self.seconds - before) / (stop - t)
-            if report.kept is not None:
-                self.x_out = report.kept
-            self.bar.update(stop - t)
-            t = stop
-            if t == next_record:
-                ended = self._record(report)
-        return ended or ("completed", f"{self.iterations} iterations")
-
-    def _coin(self, t: int) -> bool:
-        """zeta_t: one coin for the whole network."""
-        p = self.coin_probability
-        return p is not None and bool(self.streams.at("coin", iteration=t).random() < p)
-
-    def _kept(self, first: int, stop: int) -> Keep | None:
-        """The last row among these iterations that the reservoir for x_out takes.
-
-        Taking x_t(i_t) with probability 1/(t+1) makes x_out uniform over iterations 0..T-1 for every T.
-        """
-        for t in reversed(range(first, stop)):
-            stream = self.streams.at("output", iteration=t)
-            if stream.random() * (t + 1) < 1.0:
-                return Keep(t, int(stream.integers(self.plan.topology.m)))
-        return None
-
-    def _timed(self, action: Any, *arguments: Any) -> Any:
-        began = time.perf_counter()
-        value = action(*arguments)
-        self.seconds += time.perf_counter() - began
-        return value
-
-    def _record(self, snapshot: Snapshot) -> tuple[str, str] | None:
-        row = self.recorder.record(snapshot, self.seconds)
-        self.bar.set_postfix_str(f"P={row['primal']:.4g} |grad P|={row['grad_norm']:.2e}", refresh=False)
-        if not bool((np.abs(snapshot.arrays["Z"]) < DIVERGED).all()):
-            return "diverged", f"the state was no longer finite after {snapshot.iteration} iterations"
-        return self.limits.reached(row)
+    return RayBackend(**{name: value for name, value in described.items() if name != "name"})
 
 
 @contextmanager

@@ -1,14 +1,22 @@
-"""A run described as plain data: what `run.json` holds."""
+"""A run described as plain data: what `run.json` holds, and the parts of a run made again from it."""
 
+import json
 import platform
 from dataclasses import asdict, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 import raydream
+from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.backends import Plan
+from raydream.topology import Topology, from_matrix
+from raydream.types import Array
+
+MOST_ENTRIES = 50_000  # larger mixing matrices are not written into run.json
 
 
 def describe(plan: Plan) -> dict[str, Any]:
@@ -17,6 +25,7 @@ def describe(plan: Plan) -> dict[str, Any]:
 
     problem, topology, method = plan.problem, plan.topology, plan.method
     names = {kind: name for name, kind in METHODS.items()}
+    dataclass = is_dataclass(method) and not isinstance(method, type)
     return {
         "raydream": raydream.__version__,
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__},
@@ -34,10 +43,80 @@ def describe(plan: Plan) -> dict[str, Any]:
             "m": topology.m,
             "second_eigenvalue": topology.second_eigenvalue,
             "spec": getattr(topology, "spec", None),
+            "W": _entries(topology),
         },
         "method": {
             "name": names.get(type(method), type(method).__name__),
-            "parameters": asdict(method) if is_dataclass(method) and not isinstance(method, type) else {},
+            "parameters": asdict(method) if dataclass else {},
         },
         "seed": plan.seed,
     }
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """The run.json of a run directory."""
+    try:
+        record: dict[str, Any] = json.loads((folder / "run.json").read_text())
+        missing = {
+            "problem",
+            "topology",
+            "method",
+            "seed",
+            "iterations",
+            "record_every",
+            "limits",
+            "outcome",
+        } - record.keys()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"`directory` must be a run directory; {str(folder)!r} has no run.json.") from None
+    except (ValueError, AttributeError) as error:
+        raise ValueError(
+            f"`directory` holds no readable run: {str(folder / 'run.json')!r} is damaged ({error})."
+        ) from None
+    if missing:
+        raise ValueError(
+            f"`directory` holds no readable run: {str(folder / 'run.json')!r} lacks {', '.join(sorted(missing))}."
+        )
+    return record
+
+
+def parts_of(
+    folder: Path, config: dict[str, Any], problem: Any, topology: Topology | None, method: Any
+) -> tuple[Any, Topology, Any, tuple[Array, Array] | None]:
+    """Problem, topology, method and start as the record describes them, except those that are given."""
+    if problem is None:
+        spec = config["problem"].get("spec")
+        if spec is None:
+            raise ValueError(f"`problem` must be given: {str(folder)!r} does not say how it was made.")
+        problem = specs.build_problem(spec["name"], config["problem"]["agents"], spec["parameters"])
+    if topology is None:
+        topology = _topology(folder, config["topology"])
+    if method is None:
+        name = config["method"]["name"]
+        if name not in METHODS:
+            raise ValueError(f"`method` must be given: {name!r} is not one of this package's.")
+        method = METHODS[name](**config["method"]["parameters"])
+    start = None
+    if (folder / "start.npz").exists():
+        with open(folder / "start.npz", "rb") as raw, np.load(raw, allow_pickle=False) as file:
+            start = file["x0"], file["y0"]
+    return problem, topology, method, start
+
+
+def _entries(topology: Topology) -> dict[str, list[Any]] | None:
+    """The mixing matrix in CSR form, if it is not too large."""
+    W = topology.W
+    if W.nnz > MOST_ENTRIES:
+        return None
+    return {"indptr": W.indptr.tolist(), "indices": W.indices.tolist(), "data": W.data.tolist()}
+
+
+def _topology(folder: Path, described: dict[str, Any]) -> Topology:
+    if described.get("W") is not None:
+        W, m = described["W"], described["m"]
+        rebuilt = from_matrix(csr_array((np.array(W["data"]), W["indices"], W["indptr"]), shape=(m, m)))
+        return Topology(rebuilt.W, described["name"])
+    spec = described.get("spec")
+    if spec is None:
+        raise ValueError(f"`topology` must be given: {str(folder)!r} does not say how it was made.")
+    return specs.build_topology(spec["name"], described["m"], spec["parameters"])

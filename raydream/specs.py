@@ -150,16 +150,12 @@ def _import(name: str) -> Callable[..., Any]:
     """The callable behind `package.module:make`; modules beside the caller's working folder are found too."""
     module_name, _, attribute = name.partition(":")
     folder = str(Path.cwd())
-    added = folder not in sys.path
-    if added:
-        sys.path.insert(0, folder)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # and it stays: actors look for the module along the driver's path
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
         raise ValueError(f"`problem` must name an importable module; {module_name!r} is not ({error}).") from error
-    finally:
-        if added:
-            sys.path.remove(folder)
     maker = getattr(module, attribute, None)
     if not callable(maker):
         raise ValueError(f"`problem` must read package.module:make; {module_name!r} has no callable {attribute!r}.")

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Generator
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import raydream as rd
 from raydream.agents import Agents
 from raydream.backends import Plan
 from raydream.backends.local import LocalSession
@@ -18,6 +20,9 @@ from raydream.streams import Streams
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("RAYDREAM_DATA") or HERE.parent.parent / "shared" / "data")
 needs_data = pytest.mark.skipif(not (DATA / "a9a.bz2").exists(), reason="set RAYDREAM_DATA to a folder with a9a.bz2")
+
+
+run = partial(rd.run, backend="local")
 
 
 class Witness:

@@ -20,8 +20,9 @@ LAYERS = [
     {"theory", "agents"},
     {"algorithms"},
     {"backends"},
-    {"metrics", "result", "limits", "fit", "record", "specs"},
-    {"history"},
+    {"metrics", "result", "limits", "fit", "specs", "brake"},
+    {"history", "record", "checkpoint"},
+    {"rundir", "loop"},
     {"driver"},
     {"cli", "__main__"},
 ]

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from laws import DATA, Witness, coins_of, drive_in_blocks, needs_data, session_for, states_of
+from laws import DATA, Witness, coins_of, drive_in_blocks, needs_data, run, session_for, states_of
 from reference.dream import Batches, Draw, dream, lyapunov
 
 import raydream as rd
@@ -90,7 +90,7 @@ def test_dream_solves_the_heterogeneous_game(constraint, settings):
     """||grad P(x_bar)|| falls below 1e-8 on a ring of 8 with K=3, and the constraint is active at the solution."""
     game = game_with(constraint)
     method = rd.DREAM(eta=0.1, gamma=0.3, K=3, K_large=3, K0=3, **settings)
-    result = rd.run(game, RING, method, iterations=2500, record_every=50, target_grad_norm=1e-9)
+    result = run(game, RING, method, iterations=2500, record_every=50, target_grad_norm=1e-9)
     assert result.outcome == "target"
     assert np.linalg.norm(game.primal_gradient(result.x_bar)) < 1e-8
     np.testing.assert_allclose(result.y_bar, game.best_response(result.x_bar), atol=1e-7)
@@ -104,7 +104,7 @@ def test_dream_solves_the_heterogeneous_game(constraint, settings):
 def test_a_nonconvex_game_reaches_a_stationary_point():
     """With the saturating penalty P is not convex, and DREAM still drives its gradient to 0."""
     game = game_with(theta=0.3)
-    result = rd.run(game, RING, rd.DREAM(eta=0.1, gamma=0.3, p=0.3, b=5, K=3), iterations=2500, target_grad_norm=1e-8)
+    result = run(game, RING, rd.DREAM(eta=0.1, gamma=0.3, p=0.3, b=5, K=3), iterations=2500, target_grad_norm=1e-8)
     assert result.outcome == "target"
 
 
@@ -115,7 +115,7 @@ def test_the_online_noise_floor_falls_with_the_large_batch():
     floors = []
     for b_large in (25, 100, 400):
         method = rd.DREAM(eta=0.1, gamma=0.3, p=0.3, b=10, b_large=b_large, K=2)
-        history = rd.run(game, ring, method, iterations=2500, record_every=5).history
+        history = run(game, ring, method, iterations=2500, record_every=5).history
         floors.append(float((history.grad_norm[history.iteration > 500] ** 2).mean()))
     for larger, smaller in itertools.pairwise(floors):
         assert 2.5 < larger / smaller < 6.0
@@ -125,8 +125,8 @@ def test_after_a_large_batch_U_is_sigma_squared_over_m_b():
     """E U = sigma^2/(m b_large) right after a large batch, and E V = sigma^2/b_large."""
     game = OnlineQuadraticGame.random(agents=4, dim_x=3, dim_y=4, sigma=0.7, seed=4)
     method = rd.DREAM(eta=0.01, gamma=0.3, p=1.0, b=1, b_large=50, K=2)
-    run = rd.run(game, rd.topology.ring(4), method, iterations=600, record_every=1, diagnostics=True)
-    U, V = run.history.U, run.history.V
+    done = run(game, rd.topology.ring(4), method, iterations=600, record_every=1, diagnostics=True)
+    U, V = done.history.U, done.history.V
     assert abs(U.mean() - 0.49 / (4 * 50)) < 5 * U.std() / np.sqrt(len(U))
     assert abs(V.mean() - 0.49 / 50) < 5 * V.std() / np.sqrt(len(V))
 
@@ -135,10 +135,10 @@ def test_diagnostics_are_the_paper_s_lyapunov_function():
     """Psi, C, V, U and Phi equal the independent reference, with the known least value of P."""
     game = game_with()
     method = rd.DREAM(eta=0.05, gamma=0.3, p=0.3, b=4, K=3)
-    run = rd.run(game, RING, method, iterations=30, record_every=10, diagnostics=True)
+    done = run(game, RING, method, iterations=30, record_every=10, diagnostics=True)
     method = method.settled(game, RING.network)
     states = states_of(session_for(game, RING, method), coins_of(0, 0.3, 30))
-    for row in run.history.itertuples():
+    for row in done.history.itertuples():
         arrays = states[int(row.iteration)].arrays
         wanted = lyapunov(
             arrays["Z"], arrays["G"], arrays["S"],
@@ -147,20 +147,20 @@ def test_diagnostics_are_the_paper_s_lyapunov_function():
         )  # fmt: skip
         for name, value in wanted.items():
             assert getattr(row, name) == pytest.approx(value, rel=1e-9, abs=1e-12)
-    assert run.config["least_primal"]["source"] == "known"
+    assert done.config["least_primal"]["source"] == "known"
 
 
 def test_diagnostics_say_where_the_least_value_comes_from():
     """Where P* is not known the best value seen stands in, and the record says so."""
-    run = rd.run(game_with(Ball(0.3)), RING, rd.DREAM(eta=0.05, gamma=0.3), iterations=20, diagnostics=True)
-    assert run.config["least_primal"] == {"value": run.history.primal.min(), "source": "best seen"}
-    assert (run.history.Psi >= 0).all()
+    done = run(game_with(Ball(0.3)), RING, rd.DREAM(eta=0.05, gamma=0.3), iterations=20, diagnostics=True)
+    assert done.config["least_primal"] == {"value": done.history.primal.min(), "source": "best seen"}
+    assert (done.history.Psi >= 0).all()
 
 
 def test_one_seed_gives_one_run():
     """Two runs with one seed have identical bits; another seed has others."""
     game, method = game_with(), rd.DREAM(eta=0.05, gamma=0.3, p=0.3, b=4, q=0.7, K=2)
-    first, again, other = (rd.run(game, RING, method, iterations=60, seed=seed) for seed in (5, 5, 6))
+    first, again, other = (run(game, RING, method, iterations=60, seed=seed) for seed in (5, 5, 6))
     timeless = [column for column in first.history.columns if column != "seconds"]
     assert first.history[timeless].equals(again.history[timeless])
     for name in first.arrays:
@@ -172,7 +172,7 @@ def test_one_seed_gives_one_run():
 def test_record_every_does_not_change_the_run():
     """How often one looks does not change what one sees."""
     game, method = game_with(), rd.DREAM(eta=0.05, gamma=0.3, p=0.3, b=4, K=2)
-    often, seldom = (rd.run(game, RING, method, iterations=47, record_every=k) for k in (1, 20))
+    often, seldom = (run(game, RING, method, iterations=47, record_every=k) for k in (1, 20))
     assert np.array_equal(often.arrays["Z"], seldom.arrays["Z"]) and np.array_equal(often.x_out, seldom.x_out)
     shared = often.history[often.history.iteration.isin(seldom.history.iteration)].reset_index(drop=True)
     assert list(seldom.history.iteration) == [0, 20, 40, 47]
@@ -227,8 +227,8 @@ def test_identical_agents_never_disagree():
     game = game_with().pooled()
     stacked = [np.repeat(getattr(game.components, name), 8, axis=0) for name in "ABCpq"]
     copies = QuadraticGame(*stacked)
-    run = rd.run(copies, RING, rd.DREAM(eta=0.05, gamma=0.3, p=0.3, b=None, K=2), iterations=50)
-    assert run.history.consensus.max() < 1e-24
+    done = run(copies, RING, rd.DREAM(eta=0.05, gamma=0.3, p=0.3, b=None, K=2), iterations=50)
+    assert done.history.consensus.max() < 1e-24
 
 
 def test_x_out_is_uniform_over_iterations_and_agents():
@@ -242,7 +242,7 @@ def test_x_out_is_uniform_over_iterations_and_agents():
     assert len(rows) == 2 * T - 1, "both agents start at the same point"
     counts = dict.fromkeys(rows.values(), 0)
     for seed in range(600):
-        counts[rows[tuple(rd.run(game, topology, method, iterations=T, seed=seed, record_every=T).x_out)]] += 1
+        counts[rows[tuple(run(game, topology, method, iterations=T, seed=seed, record_every=T).x_out)]] += 1
     expected = {key: 600 / T if key[0] == 0 else 600 / (2 * T) for key in counts}
     statistic = sum((counts[key] - expected[key]) ** 2 / expected[key] for key in counts)
     assert statistic < chi2.ppf(0.999, len(counts) - 1)
@@ -254,7 +254,7 @@ def test_dream_learns_a9a(monkeypatch):
     monkeypatch.setenv("RAYDREAM_DATA", str(DATA))
     problem = RobustLogisticRegression(*rd.data.load("a9a"), agents=8)
     method = rd.DREAM(eta=0.1, gamma=1.0, p=0.1, q=1.0, b=64, K=3)
-    result = rd.run(problem, rd.topology.ring(8, self_weight=0.5), method, iterations=150, record_every=50)
+    result = run(problem, rd.topology.ring(8, self_weight=0.5), method, iterations=150, record_every=50)
     assert result.history.primal.iloc[0] == pytest.approx(np.log(2), rel=1e-11)
     assert result.history.primal.iloc[-1] < 0.5
 
@@ -285,7 +285,7 @@ def test_an_online_problem_needs_batch_sizes():
     """There is no whole shard online, and the sentence says what to give."""
     game = OnlineQuadraticGame.random(agents=8)
     with pytest.raises(ValueError, match="online problem has no whole shard"):
-        rd.run(game, RING, rd.DREAM(eta=0.1, gamma=1.0), iterations=1)
+        run(game, RING, rd.DREAM(eta=0.1, gamma=1.0), iterations=1)
 
 
 def test_defaults_follow_the_problem_and_the_network():

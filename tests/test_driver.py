@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from laws import run
 
 import raydream as rd
 from raydream.constraints import Ball
@@ -25,7 +26,7 @@ def dream(**options):
 
 def test_history_has_the_promised_columns_and_rows(game):
     """Row t is the state after t iterations; row 0 has the first batch and its K0 rounds billed; the last is there."""
-    history = rd.run(game, RING, dream(K0=5), iterations=25, record_every=10).history
+    history = run(game, RING, dream(K0=5), iterations=25, record_every=10).history
     assert tuple(history.columns) == COLUMNS
     assert list(history.iteration) == [0, 10, 20, 25]
     assert (history.sfo[0], history.rounds[0]) == (4 * 6, 5)
@@ -35,7 +36,7 @@ def test_history_has_the_promised_columns_and_rows(game):
 
 def test_metrics_are_measured_at_the_mean(game):
     """primal, grad_norm, consensus and tracking are those of the last state."""
-    result = rd.run(game, RING, dream(), iterations=7)
+    result = run(game, RING, dream(), iterations=7)
     last, Z, S = result.history.iloc[-1], result.arrays["Z"], result.arrays["S"]
     assert np.array_equal(np.concatenate([result.x_bar, result.y_bar]), Z.mean(axis=0))
     assert last.primal == game.primal(result.x_bar)
@@ -46,13 +47,13 @@ def test_metrics_are_measured_at_the_mean(game):
 
 def test_evaluation_is_never_billed(game):
     """Recording at every iteration costs no SFO."""
-    often, seldom = (rd.run(game, RING, dream(), iterations=20, record_every=k).ledger for k in (1, 20))
+    often, seldom = (run(game, RING, dream(), iterations=20, record_every=k).ledger for k in (1, 20))
     assert often == seldom
 
 
 def test_no_iterations_is_a_run(game):
     """With iterations=0 there is the start alone."""
-    result = rd.run(game, RING, dream(), iterations=0)
+    result = run(game, RING, dream(), iterations=0)
     assert list(result.history.iteration) == [0] and result.outcome == "completed"
     assert np.array_equal(result.x_out, game.start()[0])
 
@@ -62,7 +63,7 @@ def test_no_iterations_is_a_run(game):
 )
 def test_a_budget_ends_the_run_at_the_first_record_that_has_spent_it(game, limit, column):
     """The outcome is "budget", and no earlier record was over the limit."""
-    result = rd.run(game, RING, dream(), iterations=1000, record_every=5, **limit)
+    result = run(game, RING, dream(), iterations=1000, record_every=5, **limit)
     spent = result.history[column]
     assert result.outcome == "budget" and column in result.reason
     assert spent.iloc[-1] >= next(iter(limit.values()))
@@ -71,16 +72,16 @@ def test_a_budget_ends_the_run_at_the_first_record_that_has_spent_it(game, limit
 
 def test_a_target_ends_the_run(game):
     """The outcome is "target" at the first record that is low enough."""
-    result = rd.run(game, RING, dream(), iterations=5000, target_grad_norm=1e-3)
+    result = run(game, RING, dream(), iterations=5000, target_grad_norm=1e-3)
     assert result.outcome == "target"
     assert result.history.grad_norm.iloc[-1] <= 1e-3 < result.history.grad_norm.iloc[-2]
     start = game.primal(game.start()[0])
-    assert rd.run(game, RING, dream(), iterations=5000, target_primal=start - 0.1).outcome == "target"
+    assert run(game, RING, dream(), iterations=5000, target_primal=start - 0.1).outcome == "target"
 
 
 def test_divergence_is_a_result_and_not_a_crash(game):
     """Steps that are far too long end with the outcome "diverged" and a history."""
-    result = rd.run(game, RING, dream(eta=50.0), iterations=2000, record_every=100)
+    result = run(game, RING, dream(eta=50.0), iterations=2000, record_every=100)
     assert result.outcome == "diverged" and "no longer finite" in result.reason
     assert len(result.history) >= 2 and not np.isfinite(result.history.grad_norm.iloc[-1])
 
@@ -89,13 +90,13 @@ def test_a_gradient_that_is_not_finite_is_an_error(game):
     """NaN from the oracle at a finite point stops the run with the agent's number."""
     game.components.q[2, 1, 0] = np.nan
     with pytest.raises(ArithmeticError, match="agent 2, sample 1"):
-        rd.run(game, RING, dream(b=6), iterations=200)
+        run(game, RING, dream(b=6), iterations=200)
 
 
 def test_a_start_of_ones_own(game):
     """start=(x0, y0) is where every agent begins."""
     x0, y0 = np.array([3.0, -1.0]), np.array([0.5, 0.0, 0.0])
-    history = rd.run(game, RING, dream(), iterations=1, start=(x0, y0)).history
+    history = run(game, RING, dream(), iterations=1, start=(x0, y0)).history
     assert history.primal[0] == game.primal(x0)
 
 
@@ -103,15 +104,15 @@ def test_the_mixing_warning_names_the_range_and_the_remedy():
     """A K-round operator with eigenvalues outside (-1, 1) is warned of, and only then."""
     game, ring = QuadraticGame.random(agents=8, samples=2, dim_x=2, dim_y=2), rd.topology.ring(8)
     with pytest.warns(MixingWarning, match=r"eigenvalues from -1\.17.* off consensus.*lazy"):
-        rd.run(game, ring, dream(K=1, momentum="paper"), iterations=1)
-    rd.run(game, ring, dream(K=1), iterations=1)
+        run(game, ring, dream(K=1, momentum="paper"), iterations=1)
+    run(game, ring, dream(K=1), iterations=1)
 
 
 def test_a_bar_can_be_asked_for(game, capsys):
     """progress=True draws on standard error, and nothing is drawn where there is no terminal."""
-    rd.run(game, RING, dream(), iterations=30)
+    run(game, RING, dream(), iterations=30)
     assert capsys.readouterr().err == ""
-    rd.run(game, RING, dream(), iterations=30, progress=True)
+    run(game, RING, dream(), iterations=30, progress=True)
     assert "DREAM" in capsys.readouterr().err
 
 
@@ -140,14 +141,14 @@ def test_a_misfit_gets_a_sentence_before_anything_runs(game, change, sentence):
     arguments = {"problem": game, "topology": RING, "method": dream(), "iterations": 5, **change(game)}
     parts = [arguments.pop(name) for name in ("problem", "topology", "method")]
     with pytest.raises((ValueError, TypeError), match=sentence):
-        rd.run(*parts, **arguments)
+        run(*parts, **arguments)
 
 
 def test_a_y0_outside_Y_is_refused():
     """The sentence says how far out it is and what to do."""
     game = QuadraticGame.random(agents=4, samples=3, dim_x=2, dim_y=3, constraint=Ball(1.0))
     with pytest.raises(ValueError, match=r"`start\[1\]` must be in Y; it is 2 away .*constraint.project"):
-        rd.run(game, RING, dream(), iterations=5, start=(np.zeros(2), np.array([3.0, 0, 0])))
+        run(game, RING, dream(), iterations=5, start=(np.zeros(2), np.array([3.0, 0, 0])))
 
 
 def test_a_projection_that_mixes_rows_is_refused():
@@ -155,4 +156,4 @@ def test_a_projection_that_mixes_rows_is_refused():
     game = QuadraticGame.random(agents=4, samples=3, dim_x=2, dim_y=3)
     game.constraint = SimpleNamespace(project=lambda y: y / max(1.0, np.linalg.norm(y)))
     with pytest.raises(ValueError, match=r"`constraint\.project` must accept rows"):
-        rd.run(game, RING, dream(), iterations=5)
+        run(game, RING, dream(), iterations=5)

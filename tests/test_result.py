@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from laws import run
 
 import raydream as rd
 from raydream.problems import QuadraticGame
@@ -15,7 +16,7 @@ from raydream.result import whole_file
 def result():
     game = QuadraticGame.random(agents=4, samples=6, dim_x=2, dim_y=3, seed=1)
     method = rd.DREAM(eta=0.1, gamma=0.3, p=0.3, b=2, K=2)
-    return rd.run(game, rd.topology.ring(4), method, iterations=12, record_every=5)
+    return run(game, rd.topology.ring(4), method, iterations=12, record_every=5)
 
 
 def test_a_saved_result_loads_with_the_same_bits(result, tmp_path):
@@ -45,7 +46,7 @@ def test_run_json_says_how_to_run_it_again(result, tmp_path):
 def test_run_saves_where_it_is_told(tmp_path):
     """directory= writes the three files and nothing else."""
     game = QuadraticGame.random(agents=2, samples=2, dim_x=1, dim_y=1)
-    rd.run(game, rd.topology.ring(2), rd.DREAM(eta=0.1, gamma=0.3), iterations=1, directory=tmp_path / "r")
+    run(game, rd.topology.ring(2), rd.DREAM(eta=0.1, gamma=0.3), iterations=1, directory=tmp_path / "r")
     assert {path.name for path in (tmp_path / "r").iterdir()} == {"run.json", "history.csv", "arrays.npz"}
 
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 import pytest
+from laws import run
 from reference.theory import dream_parameters_by_hand
 
 import raydream as rd
@@ -42,7 +43,7 @@ def test_a_run_is_set_up_from_epsilon_alone():
         eta=found.eta, gamma=found.gamma, b=found.b, q=found.q, p=found.p, K0=found.K0, K=found.K, K_large=found.K_large
     )
     assert found.iterations > 2 / found.p
-    result = rd.run(game, ring, method, iterations=min(found.iterations, 200), diagnostics=True)
+    result = run(game, ring, method, iterations=min(found.iterations, 200), diagnostics=True)
     assert result.history.Phi.is_monotonic_decreasing or result.history.Phi.iloc[-1] < result.history.Phi.iloc[0]
 
 

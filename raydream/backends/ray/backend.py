@@ -69,7 +69,8 @@ class RayBackend:
     def describe(self) -> dict[str, Any]:
         """What the run's record says of the backend."""
         packing = self.agents_per_actor if isinstance(self.agents_per_actor, int | str) else list(self.agents_per_actor)
-        return {"name": "ray", "agents_per_actor": packing, "links": self.links, "placement": self.placement}
+        settings = {"agents_per_actor": packing, "links": self.links, "placement": self.placement}
+        return {"name": "ray", **settings, "cpus_per_actor": self.cpus_per_actor, "patience": self.patience}
 
 
 def _sample(packing: Packing) -> tuple[int, int]:

@@ -74,8 +74,11 @@ class DirectLinks:
             link.begin([memoryview(header), *says[peer]], hears[peer])
         try:
             self._move()
-        except OSError as error:
-            raise LinkLost(f"actor {self.me}: the link broke ({error}).") from None
+        except BaseException as error:
+            self._hang_up()
+            if isinstance(error, OSError):
+                raise LinkLost(f"actor {self.me}: the link broke ({error}).") from None
+            raise
 
     def abort(self) -> None:
         """Wake up whoever waits in `exchange` or `connect`; may be called from another thread."""
@@ -86,9 +89,7 @@ class DirectLinks:
 
     def close(self) -> None:
         """Close every socket."""
-        for link in self._links.values():
-            link.socket.close()
-        self._links = {}
+        self._hang_up()
         if self._listener is not None:
             self._listener.close()
             self._listener = None
@@ -97,9 +98,14 @@ class DirectLinks:
                 end.close()
             self._bell = None
 
+    def _hang_up(self) -> None:
+        """End all links, so that the neighbours stop waiting too, and theirs in turn."""
+        for link in self._links.values():
+            link.socket.close()
+        self._links = {}
+
     def _move(self) -> None:
         """Push and pull on all links until the round is complete."""
-        deadline = time.monotonic() + self.patience
         busy = dict(self._links)
         while True:
             for peer, link in list(busy.items()):
@@ -109,7 +115,9 @@ class DirectLinks:
             if not busy:
                 return
             self.waits_for = tuple(peer for peer, link in busy.items() if link.ear)
-            self._wait({link.socket.fileno(): link.events() for link in busy.values()}, deadline)
+            self._wait(
+                {link.socket.fileno(): link.events() for link in busy.values()}, time.monotonic() + self.patience
+            )
             self.waits_for = ()
 
     def _wait(self, events: Mapping[int, int], deadline: float) -> list[int]:

@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -44,7 +45,7 @@ def attached(address: str | None, cpus: int) -> Iterator[None]:
             finally:
                 ray.shutdown()
             return
-        with _folder() as folder, _environment(QUIET), _no_banner():
+        with _folder() as folder, _environment({**QUIET, "PYTHONPATH": _python_path()}), _no_banner():
             ray.init(
                 address="local",
                 num_cpus=cpus,
@@ -111,17 +112,28 @@ def _stale(folder: Path) -> bool:
     return False
 
 
+def _python_path() -> str:
+    """Where this process finds modules, for the actors to find the same ones."""
+    own = (sys.prefix, sys.base_prefix)
+    places = [path or os.getcwd() for path in sys.path]
+    found = [path for path in places if os.path.isdir(path) and not path.startswith(own)]
+    return os.pathsep.join(dict.fromkeys([*found, *os.environ.get("PYTHONPATH", "").split(os.pathsep)])).strip(
+        os.pathsep
+    )
+
+
 @contextlib.contextmanager
 def _environment(settings: dict[str, str]) -> Iterator[None]:
-    """These variables while Ray starts and runs, except those that the user has set."""
-    before = set(os.environ)
-    added = {name: value for name, value in settings.items() if name not in os.environ}
-    os.environ.update(added)
+    """These variables while Ray starts and runs, except those that the user has set; afterwards as before."""
+    touched = {*settings, "RAY_AUTH_MODE"}
+    before = {name: os.environ[name] for name in touched if name in os.environ}
+    os.environ.update({name: value for name, value in settings.items() if name not in before or name == "PYTHONPATH"})
     try:
         yield
     finally:
-        for name in {*added, "RAY_AUTH_MODE"} - before:
+        for name in touched:
             os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 @contextlib.contextmanager

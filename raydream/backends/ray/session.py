@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import ray
-from ray.exceptions import GetTimeoutError, RayActorError
+from ray.exceptions import GetTimeoutError, RayActorError, RayError
 
 from raydream.backends import Keep, Names, Plan, Snapshot
 from raydream.backends.ray.agent import Agent, Failure, Report
@@ -251,6 +251,10 @@ class RaySession:
                 except (RayActorError, GetTimeoutError):
                     lost.add(number)
                     continue
+                except RayError as error:  # its arguments could not be unpacked there
+                    answer = Failure(
+                        RuntimeError(f"{self._agents(number)} could not be reached: {_cause(error)}"), str(error)
+                    )
                 if isinstance(answer, Failure):
                     failures[number] = answer
                 else:
@@ -331,3 +335,9 @@ class RaySession:
             arrays={name: np.concatenate([report.arrays[name] for report in ordered]) for name in names},
             kept=next((np.array(report.kept) for report in ordered if report.kept is not None), None),
         )
+
+
+def _cause(error: RayError) -> str:
+    """The last line of an error that Ray reports at length."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

@@ -1,0 +1,52 @@
+"""Problems that go wrong on purpose. A module of its own, so that actors can import it."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+
+class Sabotaged:
+    """A problem of which one agent does something bad at its n-th gradient (or when it is built), once."""
+
+    def __init__(self, problem, deed, agent, call, flag):
+        self._problem = problem
+        self._bad = (deed, call, str(flag))
+        self._agent = agent
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._problem, name)
+
+    def local(self, i):
+        shard = self._problem.local(i)
+        return BadShard(shard, *self._bad) if i == self._agent else shard
+
+
+class BadShard:
+    def __init__(self, shard, deed, call, flag):
+        self.shard, self.deed, self.call, self.flag, self.calls = shard, deed, call, flag, 0
+        self.samples, self.value = shard.samples, shard.value
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if self.call == 0:
+            self._do_it()
+
+    def gradient(self, x, y, batch=None):
+        self.calls += 1
+        if self.calls == self.call:
+            self._do_it()
+        return self.shard.gradient(x, y, batch)
+
+    def _do_it(self):
+        if self.deed == "kill" and not Path(self.flag).exists():
+            Path(self.flag).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.deed == "kill always":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.deed == "raise":
+            raise LookupError("boom")
+        if self.deed == "hang":
+            time.sleep(3600)

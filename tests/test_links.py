@@ -1,0 +1,216 @@
+"""Direct links between actors, tested on real sockets without Ray."""
+
+import socket
+import struct
+import threading
+
+import numpy as np
+import pytest
+
+from raydream.backends.ray import links as links_module
+from raydream.backends.ray.links import HEADER, HELLO, NONCE, DirectLinks
+from raydream.backends.ray.waiting import LinkError, LinkLost, LinkTimeout
+
+RUN, SECRET = b"r" * 16, b"s" * 32
+
+
+def bytes_of(array):
+    return memoryview(array).cast("B")
+
+
+class Group:
+    """Some linked actors, each driven by a thread of its own."""
+
+    def __init__(self, neighbours, patience=20.0):
+        self.neighbours = neighbours
+        self.links = [DirectLinks(i, RUN, SECRET, patience) for i in range(len(neighbours))]
+        self.addresses = [link.listen("127.0.0.1", 1) for link in self.links]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for link in self.links:
+            link.close()
+
+    def connect(self):
+        self.each(lambda i: self.links[i].connect({j: self.addresses[j] for j in self.neighbours[i]}))
+        return self
+
+    def each(self, action, who=None):
+        """action(i) in parallel; the first exception is raised."""
+        errors = []
+
+        def guarded(i):
+            try:
+                action(i)
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [
+            threading.Thread(target=guarded, args=(i,)) for i in (range(len(self.links)) if who is None else who)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads), "deadlock"
+        if errors:
+            raise errors[0]
+
+    def rounds(self, widths):
+        """Everybody says its number (times the round) to everybody, and checks what it hears."""
+
+        def talk(i):
+            for k, width in enumerate(widths):
+                said = np.full(width, 100.0 * k + i)
+                heard = {j: np.full(width, np.nan) for j in self.neighbours[i]}
+                self.links[i].exchange(
+                    {j: [bytes_of(said)] for j in self.neighbours[i]}, {j: [bytes_of(heard[j])] for j in heard}
+                )
+                assert all((heard[j] == 100.0 * k + j).all() for j in heard)
+
+        self.each(talk)
+
+
+def ring(m):
+    return [sorted({(i - 1) % m, (i + 1) % m}) for i in range(m)]
+
+
+def complete(m):
+    return [[j for j in range(m) if j != i] for i in range(m)]
+
+
+@pytest.mark.parametrize("neighbours", [ring(2), ring(5), complete(6), [[1, 2, 3], [0], [0], [0]]])
+def test_rounds_of_changing_width(neighbours):
+    """Any degree from 1 to m - 1; the width of a frame may change from round to round."""
+    with Group(neighbours) as group:
+        group.connect().rounds([1, 7, 1000, 3, 1])
+
+
+def test_large_frames_do_not_deadlock(monkeypatch):
+    """Both directions at once, far beyond the sockets' buffers, in a complete graph."""
+    begin = links_module._Link.__init__
+
+    def small(self, connection, peer):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+        begin(self, connection, peer)
+
+    monkeypatch.setattr(links_module._Link, "__init__", small)
+    with Group(complete(4)) as group:
+        group.connect().rounds([40_000, 5, 20_000])
+
+
+def test_a_frame_of_many_rows():
+    """More rows than one system call takes, in both directions."""
+    with Group(ring(2)) as group:
+        group.connect()
+        rows = [np.arange(500.0).reshape(250, 2), -np.arange(500.0).reshape(250, 2)]
+        heard = [np.empty((250, 2)), np.empty((250, 2))]
+
+        def talk(i):
+            group.links[i].exchange(
+                {1 - i: [bytes_of(row) for row in rows[i]]}, {1 - i: [bytes_of(row) for row in heard[i]]}
+            )
+
+        group.each(talk)
+        assert np.array_equal(heard[0], rows[1]) and np.array_equal(heard[1], rows[0])
+
+
+def test_a_listener_accepts_nobody_without_the_secret():
+    """Garbage, a wrong secret, a silent caller and one that hangs up hold up nobody, and nobody of them gets in."""
+    with Group(ring(3)) as group:
+        callers = [attack(address, kind) for address in group.addresses for kind in ATTACKS]
+        group.connect().rounds([5, 5])
+        for link in group.links:
+            assert len(link._links) == 2 and link._listener is None
+        for caller in callers:
+            caller.close()
+
+
+ATTACKS = ("silent", "garbage", "flood", "wrong secret", "half a greeting", "gone")
+
+
+def attack(address, kind):
+    """An open connection to a listener, of this kind."""
+    caller = socket.create_connection(address, timeout=10)
+    if kind == "garbage":
+        caller.sendall(b"GET / HTTP/1.1\r\n\r\n" * 20)
+    elif kind == "flood":
+        caller.sendall(b"\xff" * 100_000)
+    elif kind == "half a greeting":
+        caller.sendall(b"x" * (HELLO.size // 2))
+    elif kind == "gone":
+        caller.close()
+    elif kind == "wrong secret":
+        # The nonce comes when the listener answers; a proof made of anything but the secret is refused.
+        caller.sendall(HELLO.pack(RUN, 1, 2, 0, b"n" * NONCE, b"p" * 32))
+    return caller
+
+
+def test_a_caller_with_another_secret_is_refused():
+    """A peer with the right name and the wrong secret does not get in, and does not take the listener for real."""
+    with Group(ring(2), patience=2.0) as group:
+        group.links[1]._secret = b"z" * 32
+        with pytest.raises((LinkTimeout, LinkLost, LinkError)):
+            group.connect()
+
+
+def test_a_frame_of_another_length_is_refused():
+    """The receiver knows the length that it expects: an oversized one is refused before it is read."""
+    with Group(ring(2)) as group:
+        group.connect()
+
+        def talk(i):
+            size = (3, 10**6)[i]
+            said, heard = np.zeros(size), np.zeros(3)
+            group.links[i].exchange({1 - i: [bytes_of(said)]}, {1 - i: [bytes_of(heard)]})
+
+        with pytest.raises(LinkError, match="its length is not the expected one"):
+            group.each(talk, who=[0, 1])
+
+
+@pytest.mark.parametrize(("place", "name"), [(0, "run"), (1, "epoch"), (2, "sender"), (3, "round"), (4, "length")])
+def test_every_field_of_the_header_is_checked(place, name):
+    """A frame of another run, epoch, sender, round or length is refused by that name."""
+    with Group(ring(2)) as group:
+        group.connect()
+        fields = [RUN, 1, 1, 1, 8]
+        fields[place] = b"q" * 16 if place == 0 else 2**30
+        group.links[1]._links[0].socket.sendall(HEADER.pack(*fields) + struct.pack("d", 0.0))
+        one = np.zeros(1)
+        with pytest.raises(LinkError, match=f"its {name} is not"):
+            group.links[0].exchange({1: [bytes_of(one)]}, {1: [bytes_of(np.zeros(1))]})
+
+
+def test_a_neighbour_that_is_gone_is_noticed_at_once():
+    """EOF ends the wait long before patience does."""
+    with Group(ring(2), patience=3600) as group:
+        group.connect()
+        group.links[1].close()
+        with pytest.raises(LinkLost):
+            group.links[0].exchange({1: [bytes_of(np.zeros(9))]}, {1: [bytes_of(np.zeros(9))]})
+
+
+def test_an_order_to_stop_interrupts_the_wait():
+    """abort() from another thread ends a wait."""
+    with Group(ring(2), patience=3600) as group:
+        group.connect()
+        timer = threading.Timer(0.2, group.links[0].abort)
+        timer.start()
+        with pytest.raises(LinkLost, match="told to stop"):
+            group.links[0].exchange({1: [bytes_of(np.zeros(9))]}, {1: [bytes_of(np.zeros(9))]})
+        timer.join()
+
+
+def test_patience_ends_and_names_who_was_waited_for():
+    """A neighbour that says nothing is named."""
+    with Group(ring(3), patience=0.3) as group:
+        group.connect()
+        zero, heard = np.zeros(1), {j: np.zeros(1) for j in (1, 2)}
+        threading.Timer(0.0, lambda: group.links[2]._links[0].socket.sendall(
+            HEADER.pack(RUN, 1, 2, 1, 8) + struct.pack("d", 0.0))).start()  # fmt: skip
+        with pytest.raises(LinkTimeout) as caught:
+            group.links[0].exchange({j: [bytes_of(zero)] for j in heard}, {j: [bytes_of(heard[j])] for j in heard})
+        assert caught.value.waits_for == (1,) and caught.value.round == 1
