@@ -78,7 +78,8 @@ def run(
     }
     folder = None
     if directory is not None:
-        folder = RunDirectory.create(Path(directory), plan, config, None if start is None else plan.start)
+        folder = RunDirectory(Path(directory), plan, config)
+        folder.refuse_another_run()
     return _execute(plan, where, config, limits, folder, None, progress)
 
 

@@ -19,7 +19,9 @@ class Ledger:
     bytes: int = 0
 
     def bill_round(self, messages: int, width: int) -> None:
-        """One round of this many frames, each of `width` numbers."""
+        """One round of this many frames, each of `width` numbers; an agent alone has nobody to talk to."""
+        if messages == 0:
+            return
         self.rounds += 1
         self.messages += messages
         self.bytes += 8 * width * messages

@@ -10,7 +10,6 @@ import numpy as np
 from raydream.backends import Plan
 from raydream.checkpoint import Checkpoint, fingerprint
 from raydream.result import COLUMNS, Result, whole_file
-from raydream.types import Array
 
 
 class RunDirectory:
@@ -19,23 +18,20 @@ class RunDirectory:
     def __init__(self, folder: Path, plan: Plan, config: dict[str, Any]) -> None:
         self.folder, self._plan, self._config = folder, plan, config
 
-    @classmethod
-    def create(
-        cls, folder: Path, plan: Plan, config: dict[str, Any], start: tuple[Array, Array] | None
-    ) -> "RunDirectory":
-        """A new one; a folder that holds a run already is left alone."""
-        if (folder / "run.json").exists():
+    def refuse_another_run(self) -> None:
+        """A folder that holds a run already is left alone."""
+        if (self.folder / "run.json").exists():
             raise FileExistsError(
-                f"`directory` must not hold a run already; {str(folder)!r} does. Choose another, or resume that one."
+                f"`directory` must not hold a run already; {str(self.folder)!r} does. Choose another, or resume it."
             )
-        folder.mkdir(parents=True, exist_ok=True)
-        if start is not None:
-            with whole_file(folder / "start.npz") as file:
-                np.savez(file, x0=start[0], y0=start[1])
-        return cls(folder, plan, config)
 
     def begin(self, rows: list[dict[str, float]], places: list[dict[str, Any]]) -> None:
-        """Say that the run is under way, and lay down the rows that are known already."""
+        """Say that the run is under way, and lay down the start and the rows that are known already."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        own = all(np.array_equal(a, b) for a, b in zip(self._plan.start, self._plan.problem.start(), strict=True))
+        if not own:
+            with whole_file(self.folder / "start.npz") as file:
+                np.savez(file, x0=self._plan.start[0], y0=self._plan.start[1])
         with whole_file(self.folder / "history.csv") as file:
             file.write(",".join(COLUMNS).encode() + b"\n" + b"".join(_line(row) for row in rows))
         record = {**self._config, "outcome": "running", "reason": "", "places": places}

@@ -1,6 +1,7 @@
 """The command line: tables for people, one sentence and exit code 2 for mistakes."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -15,7 +16,8 @@ def cli(tmp_path, monkeypatch):
     return lambda *words: runner.invoke(app, [str(word) for word in words])
 
 
-QUADRATIC = ("run", "--problem", "quadratic", "--agents", 4, "--iterations", 20, "--set", "b=2", "--eta", 0.05)
+LOCAL = ("--backend", "local")
+QUADRATIC = ("run", "--problem", "quadratic", "--agents", 4, "--iterations", 20, "--set", "b=2", "--eta", 0.05, *LOCAL)
 
 
 def test_run_writes_a_run_directory_and_a_table(cli, tmp_path):
@@ -34,7 +36,7 @@ def test_run_takes_parameters_of_all_parts(cli):
     """--set, --problem-set and --topology-set reach method, problem and topology."""
     done = cli(
         "run", "--problem-set", "samples=160", "--problem-set", "features=7", "--problem-set", "split=sorted",
-        "--topology-set", "self_weight=0.5", "--set", "K=2", "--set", "b_large=none", "--iterations", 3,
+        "--topology-set", "self_weight=0.5", "--set", "K=2", "--set", "b_large=none", "--iterations", 3, *LOCAL,
     )  # fmt: skip
     assert done.exit_code == 0, done.output
 
@@ -44,13 +46,13 @@ def test_run_takes_a_problem_of_ones_own(cli, tmp_path):
     (tmp_path / "myproblem.py").write_text(
         "from raydream.problems import QuadraticGame\ndef make(agents=3):\n    return QuadraticGame.random(agents)\n"
     )
-    done = cli("run", "--problem", "myproblem:make", "--iterations", 2, "--eta", 0.01)
+    done = cli("run", "--problem", "myproblem:make", "--iterations", 2, "--eta", 0.01, *LOCAL)
     assert done.exit_code == 0, done.output
 
 
 def test_compare_runs_on_built_in_data(cli):
     """The main job needs no argument."""
-    done = cli("compare", "--iterations", 5)
+    done = cli("compare", "--iterations", 5, *LOCAL)
     assert done.exit_code == 0 and "dream" in done.output and "SFO" in done.output
 
 
@@ -76,14 +78,31 @@ def test_data_lists_and_methods_list(cli):
     assert cli("--version").output.startswith("raydream ")
 
 
-@pytest.mark.parametrize("command", ["run", "compare", "data", "topology", "params", "methods"])
+@pytest.mark.parametrize("command", ["run", "resume", "compare", "data", "topology", "params", "methods"])
 def test_every_command_has_help_with_an_example(cli, command):
     """--help shows how to use it."""
     done = cli(command, "--help")
     assert done.exit_code == 0 and f"Example: raydream {command}" in " ".join(done.output.split())
 
 
+def test_a_run_on_actors_can_be_resumed_in_one_process(cli, shared_ray):
+    """The default backend, a checkpoint, and more iterations elsewhere."""
+    on_actors = [word for word in QUADRATIC if word not in LOCAL]
+    assert "completed" in cli(*on_actors, "--agents-per-actor", "2,2", "--checkpoint-every", 5).output
+    assert "completed: 30 iterations" in cli("resume", "runs/dream-1", "--iterations", 30, *LOCAL).output
+    assert "completed: 30 iterations" in cli(*QUADRATIC, "--iterations", 30).output
+    first, second = (Path(f"runs/dream-{k}/history.csv").read_text().splitlines() for k in (1, 2))
+    without_seconds = [
+        [",".join(line.split(",")[:5] + line.split(",")[6:]) for line in lines] for lines in (first, second)
+    ]
+    assert without_seconds[0] == without_seconds[1]
+
+
 MISTAKES = {
+    "unknown backend": (("run", "--backend", "rya"), "Did you mean 'ray'?"),
+    "bad packing": (("run", "--agents-per-actor", "x"), "`--agents-per-actor` must be a number, auto, or sizes"),
+    "no run to resume": (("resume", "nowhere"), "has no run.json"),
+    "no Ray there": (("run", "--address", "127.0.0.1:1"), "did not answer"),
     "unknown method": (("run", "--method", "draem"), "Did you mean 'dream'?"),
     "unknown topology": (("run", "--topology", "rnig"), "Did you mean 'ring'?"),
     "unknown problem": (("run", "--problem", "quadratc"), "Did you mean 'quadratic'?"),

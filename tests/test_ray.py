@@ -278,7 +278,7 @@ def test_a_thousand_agents_packed():
     problem = QuadraticGame.random(agents=1000, samples=2, dim_x=2, dim_y=2, seed=1)
     topology = rd.topology.torus(1000).lazy()
     backend = rd.RayBackend(agents_per_actor=500)
-    method = rd.DREAM(eta=0.05, gamma=0.3, p=0.5, b=1, K=2)
+    method = rd.DREAM(eta=0.05, gamma=0.3, p=0.5, b=1, K=2, mixing="gossip")
     found = rd.run(problem, topology, method, iterations=3, backend=backend)
     assert_same_bits(found, run(problem, topology, method, iterations=3))
 

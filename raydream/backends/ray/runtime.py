@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -64,9 +65,12 @@ def attached(address: str | None, cpus: int) -> Iterator[None]:
 
 
 def _connect(address: str) -> None:
+    host, colon, port = address.rpartition(":")
     try:
+        if colon and port.isdigit():  # Ray itself would try for minutes
+            socket.create_connection((host.removeprefix("ray://").strip("[]"), int(port)), timeout=10).close()
         ray.init(address=address, log_to_driver=False, configure_logging=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         first = str(error).strip().splitlines()[0]
         raise ConnectionError(
             f"`address` must be that of a running Ray; {address!r} did not answer ({first})."
@@ -115,11 +119,10 @@ def _stale(folder: Path) -> bool:
 def _python_path() -> str:
     """Where this process finds modules, for the actors to find the same ones."""
     own = (sys.prefix, sys.base_prefix)
-    places = [path or os.getcwd() for path in sys.path]
+    places = [os.path.abspath(path) for path in sys.path]
     found = [path for path in places if os.path.isdir(path) and not path.startswith(own)]
-    return os.pathsep.join(dict.fromkeys([*found, *os.environ.get("PYTHONPATH", "").split(os.pathsep)])).strip(
-        os.pathsep
-    )
+    asked = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join(dict.fromkeys(path for path in [*found, *asked] if path))
 
 
 @contextlib.contextmanager

@@ -238,7 +238,7 @@ class RaySession:
         lost: set[int] = set()
         stop_at: float | None = None
         hang = ""
-        while calls:
+        while calls and not (hang and set(calls.values()) <= self._silent):
             rest = None if stop_at is None else max(0.0, stop_at - time.monotonic())
             done, _ = ray.wait(list(calls), num_returns=1, timeout=rest)
             if not done:
@@ -252,9 +252,8 @@ class RaySession:
                     lost.add(number)
                     continue
                 except RayError as error:  # its arguments could not be unpacked there
-                    answer = Failure(
-                        RuntimeError(f"{self._agents(number)} could not be reached: {_cause(error)}"), str(error)
-                    )
+                    text = f"{self._agents(number)} could not be reached: {_cause(error)}"
+                    answer = Failure(RuntimeError(text), str(error))
                 if isinstance(answer, Failure):
                     failures[number] = answer
                 else:

@@ -1,0 +1,284 @@
+"""Whole programs: what they print, how they end, and that nothing of theirs is left."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import leftovers
+from laws import run
+from test_ray import assert_same_bits
+
+import raydream as rd
+from raydream.problems import QuadraticGame
+
+GAME = dict(samples=7, dim_x=3, dim_y=4, seed=3)
+WORDS = [
+    "run", "--problem", "quadratic", "--agents", "2", "--eta", "0.05", "--gamma", "0.3", "--set", "b=3",
+    *(word for name, value in GAME.items() for word in ("--problem-set", f"{name}={value}")), "--directory", "r",
+]  # fmt: skip
+LONG = [*WORDS, "--iterations", "1000000", "--record-every", "20", "--checkpoint-every", "40"]
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts `raydream ...` in a folder; what still runs at the end is killed."""
+    processes = []
+
+    def launch(words):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "raydream", *words],
+            cwd=tmp_path,
+            env={name: value for name, value in os.environ.items() if not name.startswith("RAY_")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        processes.append(process)
+        return process
+
+    yield launch
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=60)
+
+
+def wait_until(fact, seconds=120.0):
+    deadline = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < deadline, "it did not happen"
+        threading.Event().wait(0.05)
+
+
+def checkpoint_of(folder):
+    try:
+        return json.loads((folder / "r/checkpoint/manifest.json").read_text())["iteration"]
+    except (OSError, ValueError):
+        return 0
+
+
+def uninterrupted(iterations):
+    return run(
+        QuadraticGame.random(agents=2, **GAME),
+        rd.topology.ring(2),
+        rd.DREAM(eta=0.05, gamma=0.3, b=3),
+        iterations=iterations,
+        record_every=20,
+    )
+
+
+def test_a_run_with_a_ray_of_its_own_is_quiet_and_leaves_nothing(tmp_path, start):
+    """The table and the outcome are all that is printed; Ray is gone with its folder."""
+    process = start([*WORDS, "--iterations", "20"])
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "completed: 20 iterations. Saved in r." in out
+    assert err == "" and "ray" not in out.lower()
+    assert not leftovers(process.pid)
+
+
+def test_ctrl_c_checkpoints_says_how_to_go_on_and_exits_130(tmp_path, start):
+    """The resumed run has the bits of one that was never interrupted."""
+    process = start(LONG)
+    wait_until(lambda: checkpoint_of(tmp_path) > 0)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "raydream: stopped after" in err and "go on with: raydream resume r" in err
+    assert not leftovers(process.pid)
+    done = checkpoint_of(tmp_path)
+    assert f"stopped after {done} iterations" in err
+    assert_same_bits(rd.resume(tmp_path / "r", iterations=done + 30, backend="local"), uninterrupted(done + 30))
+
+
+def test_a_killed_driver_leaves_no_process_and_its_run_goes_on(tmp_path, start):
+    """After SIGKILL the agents die with their driver, its folder is swept by the next run, and nothing is lost."""
+    process = start(LONG)
+    wait_until(lambda: checkpoint_of(tmp_path) > 0)
+    process.kill()
+    process.wait(timeout=60)
+    wait_until(lambda: not [thing for thing in leftovers(process.pid) if thing.startswith("process")])
+    done = checkpoint_of(tmp_path)
+    assert_same_bits(rd.resume(tmp_path / "r", iterations=done + 30, backend="local"), uninterrupted(done + 30))
+    from raydream.backends.ray.runtime import _folder
+
+    with _folder():
+        assert not leftovers(process.pid)
+
+
+def test_an_error_ends_the_program_with_a_sentence(tmp_path, start):
+    """A problem of one's own that fails on an agent: exit code 2, one sentence with its number, nothing left."""
+    (tmp_path / "mine.py").write_text(
+        "from raydream.problems import QuadraticGame\n"
+        "class Bad:\n"
+        "    samples = 3\n"
+        "    def value(self, x, y): return 0.0\n"
+        "    def gradient(self, x, y, batch=None): raise ValueError('the sensor is broken')\n"
+        "class Mine(QuadraticGame):\n"
+        "    def local(self, i): return Bad() if i == 1 else super().local(i)\n"
+        "def make(): return Mine.random(2, 3)\n"
+    )
+    process = start(["run", "--problem", "mine:make", "--iterations", "5", "--directory", "r"])
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert err.strip() == "raydream: agent 1: the sensor is broken"
+    assert not leftovers(process.pid)
+
+
+README = (Path(__file__).resolve().parent.parent / "README.md").read_text()
+
+
+def commands_of_the_cluster_section():
+    """The indented commands of the README's section on clusters, in order."""
+    section = README[README.index("## On a cluster") :][3:].split("\n## ")[0]
+    return [
+        line.strip() for line in section.splitlines() if line.startswith("    ") and not line.strip().startswith("#")
+    ]
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """The README's two `ray start` commands on one machine, each in a process group of its own."""
+    head, worker = (line.split() for line in commands_of_the_cluster_section() if line.startswith("ray start"))
+    port = free_port()
+    quick = '{"health_check_initial_delay_ms":0,"health_check_period_ms":500,"health_check_failure_threshold":3}'
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    environment |= {"RAY_AUTH_MODE": "disabled", "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    folder = f"/tmp/rd-{os.getpid()}-cluster"
+    size = ["--num-cpus=4", "--block", "--disable-usage-stats", "--object-store-memory=100000000"]
+    processes = []
+
+    def launch(words):
+        words = [word.replace("HEAD", "127.0.0.1").replace("6379", str(port)) for word in words]
+        process = subprocess.Popen(
+            [str(Path(sys.executable).parent / "ray"), *words[1:], *size],
+            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        processes.append(process)
+        return process
+
+    launch([*head, f"--temp-dir={folder}", "--include-dashboard=false", "--system-config", quick])
+    wait_until(lambda: listening(port))
+    second = launch(worker)
+    yield f"127.0.0.1:{port}", second, environment
+    doomed = [number for process in processes for number in [*descendants(process.pid), process.pid]]
+    for number in doomed:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+    for process in processes:
+        process.wait(timeout=20)
+    wait_until(lambda: not any(Path(f"/proc/{number}/exe").exists() for number in doomed))
+    subprocess.run(["rm", "-rf", folder], check=True)
+
+
+def descendants(pid):
+    """The processes that this one has started, and theirs, youngest generation last."""
+    parents = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    found = [pid]
+    for number in found:
+        found += [child for child, parent in parents.items() if parent == number]
+    return found[1:]
+
+
+def free_port():
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def listening(port):
+    import socket
+
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
+
+
+CLUSTER_PROGRAM = """
+import json, sys, threading, os, signal
+from test_processes import descendants
+import numpy as np, ray
+import raydream as rd
+from raydream.problems import QuadraticGame
+
+address, doomed, out = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+ray.init(address=address, log_to_driver=False)
+deadline = __import__("time").monotonic() + 60
+while len([n for n in ray.nodes() if n["Alive"]]) < 2:
+    assert __import__("time").monotonic() < deadline
+    threading.Event().wait(0.2)
+game = QuadraticGame.random(agents=4, samples=7, dim_x=3, dim_y=4, seed=3)
+method, ring = rd.DREAM(eta=0.05, gamma=0.3, b=3), rd.topology.ring(4)
+
+spread = rd.run(game, ring, method, iterations=20, backend=rd.RayBackend(agents_per_actor=2, placement="one-per-node"))
+places = []
+
+class Killing(rd.RayBackend):
+    def open(self, plan):
+        session = super().open(plan)
+        places.extend(session.places)
+        advance = session.advance
+        def killing(first, *rest):
+            if first == 40:
+                for number in [*descendants(doomed), doomed]:
+                    os.kill(number, signal.SIGKILL)
+            return advance(first, *rest)
+        session.advance = killing
+        return session
+
+killed = rd.run(game, ring, method, iterations=60, backend=Killing())
+np.savez(out, spread=spread.arrays["Z"], killed=killed.arrays["Z"], grad_norm=killed.history.grad_norm.to_numpy())
+print(json.dumps({"nodes": len({p["node"] for p in places}), "recoveries": killed.recoveries}))
+"""
+
+
+def test_a_cluster_of_two_nodes_of_which_one_is_lost(cluster, tmp_path):
+    """The README's commands; agents on both nodes; a node killed in mid-run: the bits of one process."""
+    address, second, environment = cluster
+    done = subprocess.run(
+        [sys.executable, "-c", CLUSTER_PROGRAM, address, str(second.pid), str(tmp_path / "out.npz")],
+        env=environment, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = json.loads(done.stdout.strip().splitlines()[-1])
+    assert told["nodes"] == 2
+    assert told["recoveries"] and {a for event in told["recoveries"] for a in event["agents"]} <= {0, 1, 2, 3}
+    game = QuadraticGame.random(agents=4, samples=7, dim_x=3, dim_y=4, seed=3)
+    method, ring = rd.DREAM(eta=0.05, gamma=0.3, b=3), rd.topology.ring(4)
+    with np.load(tmp_path / "out.npz") as file:
+        assert np.array_equal(file["spread"], run(game, ring, method, iterations=20).arrays["Z"])
+        wanted = run(game, ring, method, iterations=60)
+        assert np.array_equal(file["killed"], wanted.arrays["Z"])
+        assert np.array_equal(file["grad_norm"], wanted.history.grad_norm)
+
+
+def test_the_readme_s_cluster_commands_end_in_a_run(cluster, tmp_path):
+    """The last command of the section, as it stands."""
+    address, _, environment = cluster
+    [command] = [line for line in commands_of_the_cluster_section() if line.startswith("raydream run")]
+    words = command.replace("HEAD:6379", address).split()[1:]
+    done = subprocess.run(
+        [sys.executable, "-m", "raydream", *words],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "completed" in done.stdout
