@@ -14,6 +14,7 @@ A method may also have
     coin_probability       the chance that the network's shared coin shows 1 (without it, `coin` is False)
     settled(problem, network)   itself, with the parameters filled in that depend on the problem or the network
     mixings()              what it applies again and again to consensus errors: (rounds, mixing, momentum)
+    facts                  what the table of methods says of it (raydream.algorithms.table)
     refuse(problem)        a sentence that says why it cannot solve this problem, or None
 
 Notation, the same in every file:
@@ -30,14 +31,50 @@ Notation, the same in every file:
     omega_t(i)    (private)    agent i takes part in a correction                 Algorithm 2, line 18
     q             q            its probability                                    Algorithm 2, line 18
     b, b'         b, b_large   small and large batch (None: the whole shard)      Algorithm 2
+    b_0           b0           first batch of STORM                               (DM-HSGD)
+    beta          beta         share of the old error that STORM forgets          (DM-HSGD)
+    Q             Q            period of large batches                            (GT-SRVR, DGDA-VR)
+    R             R            ascent steps per iteration                         (GT-DA)
     K_0, K, K'    K0, K, K_large   rounds at the start, per iteration, at coins   Algorithm 2
     m, n, N       m, n, N      agents, samples per agent, samples                 section 1
     delta         spectral_gap 1 - second eigenvalue of W                         Definition 2.3
 """
 
+from typing import Any
+
+from raydream.algorithms.dgda import DGDA
+from raydream.algorithms.dgdavr import DGDAVR
+from raydream.algorithms.dmhsgd import DMHSGD
 from raydream.algorithms.dream import DREAM
+from raydream.algorithms.gda import GDA, SGDA
+from raydream.algorithms.gtda import GTDA
+from raydream.algorithms.gtgda import GTGDA
+from raydream.algorithms.gtsrvr import GTSRVR
 from raydream.algorithms.state import Iterates, Tracked
 
-METHODS = {"dream": DREAM}
+METHODS: dict[str, type[Any]] = {
+    "dream": DREAM,
+    "gt-da": GTDA,
+    "gt-gda": GTGDA,
+    "gt-srvr": GTSRVR,
+    "dm-hsgd": DMHSGD,
+    "dgda-vr": DGDAVR,
+    "gda": GDA,
+    "sgda": SGDA,
+    "dgda": DGDA,
+}
 
-__all__ = ["DREAM", "METHODS", "Iterates", "Tracked"]
+__all__ = [
+    "DGDA",
+    "DGDAVR",
+    "DMHSGD",
+    "DREAM",
+    "GDA",
+    "GTDA",
+    "GTGDA",
+    "GTSRVR",
+    "METHODS",
+    "SGDA",
+    "Iterates",
+    "Tracked",
+]

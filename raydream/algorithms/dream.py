@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
 from raydream.agents import Agents
+from raydream.algorithms.estimators import thinned_page
+from raydream.algorithms.facts import Facts
 from raydream.algorithms.parameters import check_parameters, whole_shard_online
 from raydream.algorithms.state import Tracked
 from raydream.mixing import Network, mix
@@ -55,6 +57,13 @@ class DREAM:
     mixing: str = "fastmix"
     momentum: str = "optimal"
 
+    facts = Facts(
+        setting="online, offline", constraint="project, then mix", covered="yes", arrays="1",
+        sfo="b' (chance p), else 2b (chance q)", rounds="K + (K' or K)",
+        total_sfo="O(N + √N κ² ε⁻²) offline, O(κ³ ε⁻³) online", total_rounds="Õ(κ² ε⁻²)",
+        reference="Chen, Ye, Luo, AISTATS 2024", source="paper",
+    )  # fmt: skip
+
     def __post_init__(self) -> None:
         check_parameters(self)
 
@@ -67,10 +76,7 @@ class DREAM:
     def step(self, s: Tracked, agents: Agents, t: int, coin: bool) -> Program:
         Z = agents.project(agents.descend_ascend(s.Z, s.S, self.eta, self.gamma))
         Z = yield from self.mix(Z, self.K, agents)  # lines 11 and 12, in the same frames
-        if coin:
-            G = agents.gradient(Z, self.b_large)  # lines 15 and 16
-        else:
-            G = s.G + agents.correction(Z, s.Z, self.b, self.q)  # lines 18 to 20
+        G = thinned_page(agents, Z, s.Z, s.G, coin=coin, b=self.b, b_large=self.b_large, q=self.q)  # lines 14 to 20
         S = yield from self.mix(s.S + G - s.G, self.K_large if coin else self.K, agents)  # line 23
         return Tracked(Z, G, S)
 
@@ -92,4 +98,4 @@ class DREAM:
         return [(rounds or 0, self.mixing, self.momentum) for rounds in (self.K, self.K_large)]
 
     def refuse(self, problem: Problem) -> str | None:
-        return whole_shard_online(problem, self.b, self.b_large)
+        return whole_shard_online(problem, b=self.b, b_large=self.b_large)

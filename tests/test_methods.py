@@ -1,0 +1,635 @@
+"""The laws of every method: one table of methods, and the claims that all of them must meet."""
+
+import inspect
+import itertools
+import re
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import pytest
+from laws import Witness, drive_in_blocks, session_for, states_of
+from reference.dgda import dgda
+from reference.dgdavr import dgdavr
+from reference.dmhsgd import dmhsgd
+from reference.gda import gda
+from reference.gtda import gtda
+from reference.gtgda import gtgda
+from reference.gtsrvr import gtsrvr
+
+import raydream as rd
+from raydream.agents import Agents
+from raydream.algorithms import METHODS, Tracked
+from raydream.algorithms.estimators import page
+from raydream.algorithms.table import COLUMNS, markdown, table
+from raydream.constraints import Ball, Simplex
+from raydream.mixing import perform
+from raydream.problems import OnlineQuadraticGame, QuadraticGame
+from raydream.streams import Streams
+
+RING, ALONE = rd.topology.ring(8), rd.topology.ring(1)
+STEPS = dict(eta=0.03, gamma=0.5)
+ONE_MACHINE = (rd.GDA, rd.SGDA)
+
+METHODS_UNDER_TEST = {
+    "dream": rd.DREAM(**STEPS, p=0.4, b=4, K=2),
+    "gt-da": rd.GTDA(**STEPS),
+    "gt-da, one ascent step": rd.GTDA(**STEPS, R=1),
+    "gt-gda, cta": rd.GTGDA(**STEPS),
+    "gt-gda, atc": rd.GTGDA(**STEPS, form="atc"),
+    "gt-srvr, cta": rd.GTSRVR(**STEPS),
+    "gt-srvr, atc": rd.GTSRVR(**STEPS, form="atc", Q=5, b=3),
+    "gt-srvr, whole shards": rd.GTSRVR(**STEPS, Q=7, b=None),
+    "dm-hsgd": rd.DMHSGD(**STEPS, beta=0.1, b=4, b0=9),
+    "dm-hsgd, decaying": rd.DMHSGD(**STEPS, beta=0.5, b=3, b0=None, decay=10),
+    "dgda-vr": rd.DGDAVR(**STEPS, Q=3, b=4),
+    "dgda-vr, large batches": rd.DGDAVR(**STEPS, Q=5, b=2, b_large=9),
+    "gda": rd.GDA(**STEPS),
+    "sgda": rd.SGDA(**STEPS, b=6),
+    "dgda": rd.DGDA(**STEPS),
+    "dgda, sampled": rd.DGDA(**STEPS, b=5),
+}
+TRACKED = {
+    name: method for name, method in METHODS_UNDER_TEST.items() if not isinstance(method, rd.GDA | rd.SGDA | rd.DGDA)
+}
+RECURSIVE = {name: method for name, method in TRACKED.items() if not isinstance(method, rd.GTDA | rd.GTGDA)}
+
+
+def each(methods):
+    return pytest.mark.parametrize("method", methods.values(), ids=methods)
+
+
+constrained = pytest.mark.parametrize("constraint", [None, Ball(0.3), Simplex()], ids=["free", "ball", "simplex"])
+
+
+def game_with(constraint=None, agents=8, **options):
+    return QuadraticGame.random(agents=agents, samples=11, dim_x=3, dim_y=4, constraint=constraint, seed=2, **options)
+
+
+def home_of(method, game):
+    """The problem and the network that a method is meant for."""
+    return (game.pooled(), ALONE) if isinstance(method, ONE_MACHINE) else (game, RING)
+
+
+def some_coins(count, p=0.4):
+    return [bool(coin) for coin in np.random.default_rng(1).random(count) < p]
+
+
+def go(problem, topology, method, **options):
+    return rd.run(problem, topology, method, **{"backend": "local", "record_every": 50, **options})
+
+
+def test_every_method_is_under_test():
+    """No method of the package escapes these laws."""
+    assert {type(method) for method in METHODS_UNDER_TEST.values()} == set(METHODS.values())
+
+
+# The matrix forms
+
+
+def by_reference(method, game, W, calls):
+    """The states of a method's independent reference, under the names that the package uses."""
+    dim, steps = game.dim_x, len(calls) - 1
+    batches = [[next((batch for i, _, batch in step if i == agent), None) for agent in range(len(W))] for step in calls]
+
+    def gradient(Z, samples):
+        pairs = [game.local(i).gradient(z[:dim], z[dim:], samples[i]) for i, z in enumerate(Z)]
+        return np.array([np.concatenate(pair) for pair in pairs])
+
+    def project(Y):
+        return np.array([game.constraint.project(y) for y in Y])
+
+    given = dict(gradient=gradient, project=project, z0=np.concatenate(game.start()), dim_x=dim, W=W, gamma=0.5)
+    match method:
+        case rd.GTDA():
+            return gtda(**given, eta=0.03, R=method.R, iterations=steps)
+        case rd.GTGDA():
+            return gtgda(**given, eta=0.03, form=method.form, iterations=steps)
+        case rd.GTSRVR():
+            return gtsrvr(**given, eta=0.03, form=method.form, Q=method.Q or 4, batches=batches[1:])
+        case rd.DMHSGD():
+            ages = np.ones(steps) if method.decay is None else 1 + np.arange(steps) / method.decay
+            etas, betas = 0.03 * ages ** (-1 / 3), method.beta * ages ** (-2 / 3)
+            return dmhsgd(**given, etas=etas, betas=betas, first=batches[0], batches=batches[1:])
+        case rd.DGDAVR():
+            return dgdavr(**given, eta=0.03, Q=method.Q, first=batches[0], batches=batches[1:])
+        case rd.DGDA():
+            return dgda(**given, eta=0.03, batches=batches[1:])
+        case _:
+            x, y = game.start()
+            return gda(
+                gradient=game.local(0).gradient, project=game.constraint.project, x=x, y=y, eta=0.03, gamma=0.5,
+                batches=[step[0] for step in batches[1:]],
+            )  # fmt: skip
+
+
+@constrained
+@each({name: method for name, method in METHODS_UNDER_TEST.items() if name != "dream"})
+def test_a_method_agrees_with_its_matrix_form(method, constraint):
+    """Over 50 iterations every state equals the reference in tests/reference, on the same samples."""
+    game, topology = home_of(method, game_with(constraint))
+    witness = Witness(game)
+    states, calls = states_of(session_for(witness, topology, method), [False] * 50, witness.log)
+    W = topology.W.toarray()
+    for state, wanted in zip(states, by_reference(method, game, W, calls), strict=True):
+        found = dict(state.arrays)
+        if isinstance(method, rd.DGDAVR):  # the reference holds the tracker as it is written, after mixing
+            found = {"Z": found["Z"], "V": found["G"], "D": W @ found["S"]}
+        assert set(found) == set(wanted)
+        for name, array in wanted.items():
+            np.testing.assert_allclose(found[name], array, rtol=1e-10, atol=1e-10)
+
+
+# Trackers and estimators
+
+
+@each(TRACKED)
+def test_the_tracker_mean_is_the_estimator_mean_and_moves(method):
+    """s_bar = g_bar after every step, and no tracker rests while its estimator moves."""
+    states = [s.arrays for s in states_of(session_for(game_with(Ball(0.4)), RING, method), some_coins(40))]
+    for old, new in itertools.pairwise(states):
+        np.testing.assert_allclose(new["S"].mean(axis=0), new["G"].mean(axis=0), atol=1e-12)
+        moved = np.abs(new["G"] - old["G"]).max(axis=1) > 0
+        assert moved.all()
+        assert (np.abs(new["S"] - old["S"]).max(axis=1) > 0).all()
+
+
+@each(RECURSIVE)
+def test_an_increment_has_two_points_and_one_batch(method):
+    """Each agent asks for its samples at the new point and again at the old one, and the points differ."""
+    witness = Witness(game_with())
+    states, calls = states_of(session_for(witness, RING, method), some_coins(20), witness.log)
+    increments = 0
+    for old, new, step in zip(states, states[1:], calls[1:], strict=False):
+        for i in range(8):
+            asked = [(z, batch) for agent, z, batch in step if agent == i]
+            assert np.array_equal(asked[0][0], new.arrays["Z"][i])
+            if len(asked) == 1:
+                continue
+            (fresh, batch), (stale, same) = asked
+            assert np.array_equal(stale, old.arrays["Z"][i]) and not np.array_equal(stale, fresh)
+            assert (batch is None and same is None) or np.array_equal(batch, same)
+            increments += 1
+    assert increments > 8 * 5
+
+
+@each({name: method for name, method in RECURSIVE.items() if "whole" not in name})
+def test_agents_draw_their_own_samples(method):
+    """No two agents share a batch, and no agent uses one in two iterations."""
+    witness = Witness(QuadraticGame.random(agents=8, samples=1000, dim_x=1, dim_y=1))
+    _, calls = states_of(session_for(witness, RING, method), [False] * 20, witness.log)
+    drawn = {(t, i): tuple(batch) for t, step in enumerate(calls) for i, _, batch in step if batch is not None}
+    assert len(set(drawn.values())) == len(drawn) > 100
+
+
+# Convergence
+
+FAST = dict(eta=0.1, gamma=0.6)
+SOLVERS = {
+    "dream, p=1": rd.DREAM(**FAST, p=1.0, K=3),
+    "gt-da": rd.GTDA(**FAST),
+    "gt-gda, cta": rd.GTGDA(**FAST),
+    "gt-gda, atc": rd.GTGDA(**FAST, form="atc"),
+    "gda": rd.GDA(**FAST),
+    "gt-srvr, cta": rd.GTSRVR(**FAST),
+    "gt-srvr, atc": rd.GTSRVR(**FAST, form="atc"),
+    "dgda-vr": rd.DGDAVR(**FAST, Q=4, b=4),
+}
+
+
+@pytest.mark.parametrize("constraint", [None, Ball(0.1)], ids=["free", "ball"])
+@each(SOLVERS)
+def test_the_heterogeneous_game_is_solved(method, constraint):
+    """||grad P(x_bar)|| < 1e-10 within 800 iterations, also where the constraint is active at the solution."""
+    game = game_with(constraint)
+    result = go(*home_of(method, game), method, iterations=800, target_grad_norm=1e-10)
+    assert result.outcome == "target"
+    assert np.linalg.norm(game.primal_gradient(result.x_bar)) < 1e-10
+    np.testing.assert_allclose(result.y_bar, game.best_response(result.x_bar), atol=1e-8)
+    assert result.history.consensus.iloc[-1] < 1e-16
+    if constraint is not None:
+        assert np.linalg.norm(result.y_bar) == pytest.approx(0.1, abs=1e-9)
+        free = np.linalg.solve(game.form.C, game.form.B.T @ result.x_bar + game.form.q)
+        assert np.linalg.norm(free) > 0.15
+
+
+@pytest.mark.parametrize("constraint", [None, Ball(0.1)], ids=["free", "ball"])
+def test_without_tracking_descent_ascent_stalls_where_agents_differ(constraint):
+    """DGDA stays above 0.1 for ever where GT-GDA, with the same steps and rounds, is below 1e-6.
+
+    Its stall is a standstill, not slowness: the last 1000 iterations move nothing. With a tenth of the step it is
+    lower, and still there.
+    """
+    game = game_with(constraint)
+    tracked = go(game, RING, rd.GTGDA(**FAST), iterations=2000).history
+    stalled = go(game, RING, rd.DGDA(**FAST), iterations=2000).history
+    assert tracked.grad_norm.iloc[-1] < 1e-6
+    assert stalled.grad_norm.min() > 0.1
+    late = stalled.grad_norm[stalled.iteration >= 1000]
+    assert late.max() - late.min() < 1e-9
+    assert stalled.consensus.iloc[-1] > 0.1
+    smaller = go(game, RING, rd.DGDA(eta=0.01, gamma=0.6), iterations=6000, record_every=1000).history
+    assert 1e-3 < smaller.grad_norm.iloc[-1] < late.iloc[-1]
+
+
+def test_without_tracking_descent_ascent_converges_where_agents_are_alike():
+    """Eight agents that all own the pooled data: nothing to track, and DGDA solves the game."""
+    game = game_with().pooled()
+    copies = QuadraticGame(*(np.repeat(getattr(game.components, name), 8, axis=0) for name in "ABCpq"))
+    result = go(copies, RING, rd.DGDA(**FAST), iterations=800, target_grad_norm=1e-10)
+    assert result.outcome == "target"
+
+
+def floor_of(method, start, stop):
+    """The root mean square of ||grad P|| over a stretch of iterations of an online game."""
+    game = OnlineQuadraticGame.random(agents=4, dim_x=3, dim_y=4, sigma=1.0, seed=4)
+    history = go(game, rd.topology.ring(4), method, iterations=stop, record_every=5).history
+    return [float(np.sqrt((history.grad_norm[history.iteration > a] ** 2)[history.iteration <= 2 * a].mean()))
+            for a in start]  # fmt: skip
+
+
+def test_the_noise_floor_of_dm_hsgd_falls_with_beta_and_with_the_step():
+    """With constants the tail of ||grad P|| is noise: a tenth of beta, or a third of eta, leaves clearly less of it."""
+    floors = [
+        floor_of(rd.DMHSGD(eta=eta, gamma=0.5, beta=beta, b=4, b0=100), [1500], 3000)[0]
+        for eta, beta in ((0.1, 1.0), (0.1, 0.1), (0.1, 0.01), (0.03, 1.0))
+    ]
+    assert floors[0] > 1.3 * floors[1] > 1.3 * 1.8 * floors[2]
+    assert floors[0] > 1.5 * floors[3]
+
+
+def test_dm_hsgd_converges_with_the_decaying_schedule():
+    """With eta_t ~ t^(-1/3) and beta_t ~ t^(-2/3) ||grad P|| keeps falling, about as t^(-1/3); with constants not.
+
+    Root mean squares over iterations 500-1000 and 4000-8000: eight times later, theory expects half.
+    """
+    method = rd.DMHSGD(eta=0.1, gamma=0.5, beta=0.3, b=4, b0=100)
+    early, late = floor_of(replace(method, decay=20), [500, 4000], 8000)
+    assert 1.4 < early / late < 3.0
+    early_constant, late_constant = floor_of(method, [500, 1500], 3000)
+    assert 0.7 < early_constant / late_constant < 1.4
+    assert late < late_constant / 3
+
+
+def test_the_schedule_starts_at_its_constants_and_keeps_beta_proportional_to_the_square_of_eta():
+    """eta_0 = eta and beta_0 = beta; at t = 7 decay the step is halved and beta quartered."""
+    method = rd.DMHSGD(eta=0.2, gamma=1.0, beta=0.4, decay=100)
+    assert method.schedule(0) == (0.2, 0.4)
+    assert method.schedule(700) == pytest.approx((0.1, 0.1))
+    assert replace(method, decay=None).schedule(700) == (0.2, 0.4)
+
+
+# Reductions
+
+
+def trajectory(problem, topology, method, steps=40, coin=False):
+    return [state.arrays for state in states_of(session_for(problem, topology, method), [coin] * steps)]
+
+
+def same_bits(first, second):
+    return all(
+        a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+@constrained
+@pytest.mark.parametrize("form", ["cta", "atc"])
+def test_gt_srvr_with_period_one_is_gt_gda(form, constraint):
+    """Q = 1 takes a full gradient in every iteration: the same bits."""
+    game = game_with(constraint)
+    srvr = trajectory(game, RING, rd.GTSRVR(**STEPS, Q=1, b=3, form=form))
+    assert same_bits(srvr, trajectory(game, RING, rd.GTGDA(**STEPS, form=form)))
+    assert not same_bits(srvr, trajectory(game, RING, rd.GTSRVR(**STEPS, Q=2, b=3, form=form)))
+
+
+@constrained
+def test_dream_with_one_gossip_and_full_gradients_is_gt_gda(constraint):
+    """p = 1, whole shards, gossip, K = K' = 1, K0 = 0: the same bits as GT-GDA, adapt then combine."""
+    game = game_with(constraint)
+    dream = rd.DREAM(**STEPS, p=1.0, mixing="gossip", K0=0, K=1, K_large=1)
+    atc = trajectory(game, RING, rd.GTGDA(**STEPS, form="atc"))
+    assert same_bits(trajectory(game, RING, dream, coin=True), atc)
+    assert not same_bits(trajectory(game, RING, rd.GTGDA(**STEPS)), atc)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FromMixedTracker(rd.GTGDA):
+    """GT-GDA from s_0 = W g_0."""
+
+    def init(self, agents):
+        Z = agents.start()
+        G = agents.gradient(Z)
+        S = yield G
+        return Tracked(Z, G, S)
+
+
+@constrained
+def test_dm_hsgd_that_forgets_everything_on_whole_shards_is_gt_gda(constraint):
+    """beta = 1 and whole shards: the same bits as GT-GDA, adapt then combine, started from S = W G."""
+    game = game_with(constraint)
+    hsgd = rd.DMHSGD(**STEPS, beta=1.0, b=None, b0=None)
+    expected = trajectory(game, RING, FromMixedTracker(**STEPS, form="atc"))
+    assert same_bits(trajectory(game, RING, hsgd), expected)
+
+
+def test_dm_hsgd_on_whole_shards_is_exact_whatever_beta():
+    """If g_0 is exact and every batch is the shard, g_t = grad f(z_t) for every beta."""
+    game = game_with()
+    for state in trajectory(game, RING, rd.DMHSGD(**STEPS, beta=0.2, b=None, b0=None)):
+        exact = [np.concatenate(game.local(i).gradient(z[:3], z[3:])) for i, z in enumerate(state["Z"])]
+        np.testing.assert_allclose(state["G"], exact, atol=1e-12)
+
+
+@constrained
+def test_gt_da_with_one_ascent_step_is_gt_gda(constraint):
+    """R = 1 ascends once, from the tracker of the last point: the same bits as GT-GDA, combine then adapt."""
+    game = game_with(constraint)
+    once, twice = (trajectory(game, RING, rd.GTDA(**STEPS, R=R)) for R in (1, 2))
+    expected = trajectory(game, RING, rd.GTGDA(**STEPS))
+    assert same_bits(once, expected) and not same_bits(twice, expected)
+
+
+@pytest.mark.parametrize("b", [None, 4])
+def test_dream_on_one_agent_is_page_descent_ascent(b):
+    """m = 1: PAGE descent-ascent, written out here on the same draws, bit for bit."""
+    game, coins = game_with(Ball(0.3)).pooled(), some_coins(30)
+    dream = rd.DREAM(**STEPS, p=0.4, b=b, K=3)
+    states = states_of(session_for(game, ALONE, dream), coins)
+    agents = Agents(
+        [0],
+        [game.local(0)],
+        network=ALONE.network,
+        constraint=game.constraint,
+        start=game.start(),
+        streams=Streams(0),
+    )
+    agents.begin(0)
+    Z = agents.start()
+    G = S = agents.gradient(Z)
+    for t, (state, coin) in enumerate(zip(states, [*coins, False], strict=True)):
+        assert np.array_equal(state.arrays["Z"], Z) and np.array_equal(state.arrays["G"], G)
+        agents.begin(t + 1)
+        Z_new = np.hstack([Z[:, :3] - 0.5 * 0.03 * S[:, :3], game.constraint.project(Z[:, 3:] + 0.03 * S[:, 3:])])
+        G_new = page(agents, Z_new, Z, G, coin=coin, b=b)
+        # The tracker follows by S + G - g, as with neighbours: the estimator up to rounding.
+        np.testing.assert_allclose(S, G, atol=1e-13)
+        Z, G, S = Z_new, G_new, S + G_new - G
+
+
+@each(METHODS_UNDER_TEST)
+def test_one_agent_needs_no_neighbours(method):
+    """With m = 1 every method sends nothing and ends near descent-ascent; with exact gradients it is descent-ascent."""
+    game = game_with(Ball(0.3)).pooled()
+    states = states_of(session_for(game, ALONE, method), [False] * 400)
+    assert states[-1].ledger.messages == states[-1].ledger.bytes == 0
+    expected = trajectory(game, ALONE, rd.GDA(**STEPS), 400)
+    sampled = not isinstance(method, rd.GTDA | rd.GTGDA | rd.GDA) and getattr(method, "b", None) is not None
+    before, after = (np.linalg.norm(state.arrays["Z"] - expected[-1]["Z"]) for state in (states[0], states[-1]))
+    assert before > 1.5 and after < (0.3 if sampled else 1e-4)
+    if not sampled and not isinstance(method, rd.GTDA):
+        for state, wanted in zip(states, expected, strict=True):
+            np.testing.assert_allclose(state.arrays["Z"], wanted["Z"], atol=1e-12)
+
+
+# Bills
+
+
+def bill_of(method, n):
+    """(SFO per agent, array widths of each round) at the start and in iterations 1, 2, ..., by the cost lines."""
+    d, dx, dy = 7, 3, 4
+    one_frame, two_frames = [2 * d], [d, d]
+    match method:
+        case rd.GTDA():
+            yield n, []
+            yield from itertools.repeat((n * method.R, [2 * dx] + [2 * dy] * method.R))
+        case rd.GTGDA():
+            yield n, []
+            yield from itertools.repeat((n, one_frame if method.form == "cta" else two_frames))
+        case rd.GTSRVR():
+            yield n, []
+            for t in itertools.count(1):
+                b = {"sqrt(n)": 4, None: n}.get(method.b, method.b)
+                yield n if t % (method.Q or 4) == 0 else 2 * b, one_frame if method.form == "cta" else two_frames
+        case rd.DMHSGD():
+            yield method.b0 or n, [d]
+            yield from itertools.repeat((2 * (method.b or n), two_frames))
+        case rd.DGDAVR():
+            yield method.b_large or n, []
+            for t in itertools.count(1):
+                yield method.b_large or n if t % method.Q == 0 else 2 * method.b, one_frame
+        case rd.DGDA():
+            yield 0, []
+            yield from itertools.repeat((method.b or n, [d]))
+        case _:
+            yield 0, []
+            yield from itertools.repeat((getattr(method, "b", n), []))
+
+
+@each({name: method for name, method in METHODS_UNDER_TEST.items() if name != "dream"})
+def test_the_ledger_is_the_cost_line(method):
+    """At every record SFO, rounds, messages and bytes are those of the closed form."""
+    problem, topology = home_of(method, game_with())
+    history = go(problem, topology, method, iterations=25, record_every=1).history
+    edges = sum(len(those) for those in topology.neighbours)
+    sfo = rounds = width = 0
+    for row, (calls, frames) in zip(history.itertuples(), bill_of(method, problem.samples), strict=False):
+        sfo, rounds, width = sfo + problem.agents * calls, rounds + len(frames), width + sum(frames)
+        assert (row.sfo, row.rounds, row.messages, row.bytes) == (sfo, rounds, edges * rounds, edges * 8 * width)
+    assert len(history) == 26
+
+
+# Blocks
+
+
+@pytest.mark.parametrize("blocks", [[[i] for i in range(8)], [[0, 1, 2], [3, 4, 5, 6, 7]]], ids=["alone", "3 and 5"])
+@each({name: method for name, method in METHODS_UNDER_TEST.items() if not isinstance(method, ONE_MACHINE)})
+def test_rows_driven_in_any_split_have_the_bits_of_all_together(method, blocks):
+    """Where agents live does not change their numbers, for any method, finite sums and online."""
+    coins = some_coins(12)
+    games = [game_with(Ball(0.3)), OnlineQuadraticGame.random(agents=8, dim_x=3, dim_y=4, seed=1)]
+    for game in games:
+        if hasattr(method, "refuse") and method.refuse(game):
+            continue
+        whole = states_of(session_for(game, RING, method), coins)[-1].arrays
+        rows = drive_in_blocks(game, RING, method, blocks, coins)
+        assert rows.keys() == whole.keys()
+        for name, array in rows.items():
+            assert np.array_equal(array, whole[name]), name
+
+
+@pytest.mark.parametrize("method", [rd.GDA(**STEPS), rd.SGDA(**STEPS, b=6)], ids=["gda", "sgda"])
+def test_one_machine_says_nothing(method):
+    """GDA and SGDA are plain functions: whoever drives programs gets their state at once."""
+    game = game_with().pooled()
+    driven = drive_in_blocks(game, ALONE, method, [[0]], [False] * 12)
+    assert np.array_equal(driven["Z"], trajectory(game, ALONE, method, 12)[-1]["Z"])
+    assert not inspect.isgeneratorfunction(type(method).step)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize("kind", [rd.GTDA, rd.GTGDA, rd.GTSRVR, rd.GDA])
+def test_finite_sum_methods_refuse_online_problems(kind):
+    """There is no whole shard to go through, and the sentence names methods that can do without."""
+    game = OnlineQuadraticGame.random(agents=8)
+    problem, topology = home_of(kind(**STEPS), game)
+    with pytest.raises(ValueError, match=f"{kind.__name__} cannot solve .* needs whole shards.* use DREAM, DMHSGD or"):
+        go(problem, topology, kind(**STEPS), iterations=1)
+
+
+@pytest.mark.parametrize(
+    ("method", "missing"),
+    [
+        (rd.DMHSGD(**STEPS, b=None), "`b` as"),
+        (rd.DMHSGD(**STEPS, b=None, b0=None), "`b` and `b0` as"),
+        (rd.DGDAVR(**STEPS), "`b_large` as"),
+        (rd.SGDA(**STEPS, b=None), "`b` as"),
+        (rd.DGDA(**STEPS), "`b` as"),
+        (rd.DREAM(**STEPS), "`b_large` as"),
+    ],
+)
+def test_a_whole_shard_cannot_be_had_online(method, missing):
+    """Methods that can live with batches say which one to give."""
+    problem, topology = home_of(method, OnlineQuadraticGame.random(agents=8))
+    with pytest.raises(ValueError, match=f"no whole shard: give {missing} a number"):
+        go(problem, topology, method, iterations=1)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        rd.DMHSGD(**STEPS, b=4, b0=9),
+        rd.DGDAVR(**STEPS, Q=4, b=4, b_large=50),
+        rd.SGDA(**STEPS, b=8),
+        rd.DGDA(**STEPS, b=8),
+    ],
+)
+def test_online_methods_descend_online(method):
+    """With batches given they run on fresh samples, and ||grad P|| falls at least tenfold."""
+    game = OnlineQuadraticGame.random(agents=8, dim_x=3, dim_y=4, heterogeneity=0.2, sigma=0.1, seed=4)
+    history = go(*home_of(method, game), method, iterations=600).history
+    assert history.grad_norm.iloc[-1] < history.grad_norm.iloc[0] / 10
+
+
+@pytest.mark.parametrize("kind", ONE_MACHINE)
+def test_one_machine_methods_refuse_a_network(kind):
+    """The sentence says how to get the problem on one machine."""
+    with pytest.raises(ValueError, match=r"one machine.* 8 agents.*`problem.pooled\(\)`"):
+        go(game_with(), RING, kind(**STEPS), iterations=1)
+
+
+BAD = [
+    (rd.GTDA, "R", 0),
+    (rd.GTDA, "R", 1.5),
+    (rd.GTGDA, "form", "act"),
+    (rd.GTSRVR, "form", "ctaa"),
+    (rd.GTSRVR, "Q", 0),
+    (rd.GTSRVR, "b", 0),
+    (rd.GTSRVR, "b", "sqrt(m)"),
+    (rd.DMHSGD, "beta", 0),
+    (rd.DMHSGD, "beta", 1.1),
+    (rd.DMHSGD, "b0", 0),
+    (rd.DMHSGD, "b", -1),
+    (rd.DMHSGD, "b", "sqrt(n)"),
+    (rd.DMHSGD, "decay", 0),
+    (rd.DGDAVR, "Q", None),
+    (rd.DGDAVR, "b_large", 0),
+    (rd.SGDA, "b", 0),
+    (rd.DGDA, "b", 2.5),
+    *[(kind, "eta", 0) for kind in METHODS.values()],
+    *[(kind, "gamma", float("nan")) for kind in METHODS.values()],
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), BAD)
+def test_a_bad_parameter_is_named(kind, name, value):
+    """Each wrong hyper-parameter is refused by name, when the method is built."""
+    with pytest.raises((ValueError, TypeError), match=f"`{name}`"):
+        kind(**{**STEPS, name: value})
+
+
+def test_an_unknown_form_suggests_the_nearest():
+    """The two forms are named, and the likely one offered."""
+    with pytest.raises(ValueError, match=r"'atc', 'cta'; got 'ctc'\. Did you mean 'cta'"):
+        rd.GTGDA(**STEPS, form="ctc")
+
+
+@pytest.mark.parametrize(("n", "root"), [(1, 1), (11, 4), (16, 4), (17, 5)])
+def test_period_and_batch_of_gt_srvr_are_the_root_of_n_rounded_up(n, root):
+    """Q = b = ceil(sqrt(n)) unless given; b=None stays the whole shard."""
+    game = QuadraticGame.random(agents=2, samples=n, dim_x=2, dim_y=2)
+    settled = rd.GTSRVR(**STEPS).settled(game, RING.network)
+    assert (settled.Q, settled.b) == (root, root)
+    given = rd.GTSRVR(**STEPS, Q=9, b=None).settled(game, RING.network)
+    assert (given.Q, given.b) == (9, None)
+
+
+def test_mixing_that_cannot_converge_is_warned_of():
+    """On a bipartite network without self weights plain gossip swaps forever: every gossiping method says so."""
+    swap = rd.topology.ring(2, self_weight=0.0)
+    game = game_with(agents=2)
+    for method in (rd.GTDA, rd.GTGDA, rd.GTSRVR, rd.DMHSGD, rd.DGDAVR, rd.DGDA):
+        with pytest.warns(UserWarning, match="1 rounds of gossip"):
+            go(game, swap, method(**STEPS), iterations=1)
+
+
+# The table
+
+
+def test_the_table_has_a_row_for_every_method():
+    """Name, class and facts, in the order of METHODS, with nothing left blank."""
+    rows = table()
+    assert [(row.name, row.python) for row in rows] == [(name, kind.__name__) for name, kind in METHODS.items()]
+    assert all(getattr(row, field.name) for row in rows for field in fields(row))
+    assert set(COLUMNS) == {field.name for field in fields(rows[0])}
+    assert {row.source for row in rows} == {"paper", "public code", "reconstruction, checked by laws"}
+
+
+def test_the_table_says_online_exactly_where_online_problems_are_accepted():
+    """The setting in the table is what `refuse` does, with batches given."""
+    game = OnlineQuadraticGame.random(agents=1)
+    for row, kind in zip(table(), METHODS.values(), strict=True):
+        batches = {field.name: 5 for field in fields(kind) if field.name in ("b", "b0", "b_large")}
+        accepted = kind(**STEPS, **batches).refuse(game) is None
+        assert accepted == ("online" in row.setting), row.name
+        assert "offline" in row.setting
+
+
+@each(METHODS_UNDER_TEST)
+def test_the_table_counts_the_arrays_of_a_round(method):
+    """The first round of a step carries as many arrays as the table says."""
+    problem, topology = home_of(method, game_with())
+    method = method.settled(problem, topology.network) if hasattr(method, "settled") else method
+    hosted = range(problem.agents)
+    agents = Agents(
+        hosted,
+        [problem.local(i) for i in hosted],
+        network=topology.network,
+        constraint=problem.constraint,
+        start=problem.start(),
+        streams=Streams(0),
+    )
+    state = perform(method.init(agents), lambda V: topology.W @ V)
+    program = method.step(state, agents, 0, False)
+    said = next(program) if inspect.isgenerator(program) else ()
+    by_form = {form: count for count, form in re.findall(r"(\d) \((\w+)\)", method.facts.arrays)}
+    stated = by_form.get(getattr(method, "form", None), method.facts.arrays)
+    assert int(stated) == (len(said) if isinstance(said, tuple) else 1)
+
+
+def test_the_markdown_is_a_table():
+    """One header, one rule, one line per method, all with the same number of cells."""
+    lines = markdown().splitlines()
+    assert len(lines) == 2 + len(METHODS)
+    assert {line.replace("\\|", "").count("|") for line in lines} == {len(COLUMNS) + 1}
+    assert lines[2].startswith("| dream | DREAM |")
+
+
+@pytest.mark.parametrize("kind", METHODS.values())
+def test_a_method_s_docstring_has_its_parts(kind):
+    """Parameters by name, the cost line and the reference, in this order."""
+    text = kind.__doc__
+    assert -1 < text.index("eta, gamma") < text.index("Cost: ") < text.index("Reference: ")
+    listed = text[text.index("eta, gamma") : text.index("Cost: ")]
+    assert all(field.name in listed for field in fields(kind))
