@@ -1,11 +1,12 @@
 """The agents hosted here, as a method sees them: stacked rows, a billed oracle, private draws, the network."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from raydream.constraints import Constraint
+from raydream.constraints import Constraint, Everything
 from raydream.mixing import Network
 from raydream.problems.protocol import LocalProblem
 from raydream.streams import Streams
@@ -81,6 +82,8 @@ class Agents:
 
     def project(self, Z: Array) -> Array:
         """Each row's y projected on Y."""
+        if isinstance(self.constraint, Everything):
+            return Z
         Z = Z.copy()
         self.y(Z)[...] = self.constraint.project(np.ascontiguousarray(self.y(Z)))
         return Z
@@ -114,8 +117,10 @@ class Agents:
             if q < 1 and self._stream("participation", agent, draw).random() >= q:
                 continue
             batch = self._batch(row, b, draw)
-            new, old = self._oracle(row, Z[row], batch, b), self._oracle(row, Z_old[row], batch, b)
-            D[row] = (new - old) / q
+            D[row] = self._oracle(row, Z[row], batch, b)
+            D[row] -= self._oracle(row, Z_old[row], batch, b)
+            if q < 1:
+                D[row] /= q
         return D
 
     def _next_draw(self) -> int:
@@ -147,7 +152,8 @@ class Agents:
             g = np.concatenate([gx, gy])
         except Exception as error:
             raise named(error, self.hosted[row]) from None
-        if not np.isfinite(g).all() and np.abs(z).max() < FAR:
+        # The product is quick and finite where g is, unless g is enormous; then look closer.
+        if not math.isfinite(g @ g) and not np.isfinite(g).all() and np.abs(z).max() < FAR:
             raise GradientError(self._blame(row, z, batch))
         return g
 

@@ -60,10 +60,12 @@ def show(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> N
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    content = [[cell(value) for value in row] for row in rows]
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number == 0 else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*(cell(value) for value in row))
+        numeric = all(row[number][:1] in "-+0123456789" and " " not in row[number] for row in content)
+        table.add_column(column, justify="right" if numeric and number else "left", overflow="fold")
+    for row in content:
+        table.add_row(*row)
     console = Console()
     Console(width=console.width if console.is_terminal else 160).print(table)
 
@@ -323,10 +325,17 @@ def methods() -> None:
 
     Example: raydream methods
     """
-    from raydream.algorithms import METHODS
+    from raydream.algorithms.table import COLUMNS, table
 
-    rows = ((name, kind.__name__, (kind.__doc__ or "").splitlines()[0]) for name, kind in METHODS.items())
-    show("methods", ("name", "in Python", "what it is"), rows)
+    for title, chosen in (
+        ("costs", ("name", "python", "arrays", "sfo", "rounds", "total_sfo", "total_rounds")),
+        (
+            "what they assume, and where they come from",
+            ("name", "setting", "constraint", "covered", "reference", "source"),
+        ),
+    ):
+        rows = ([getattr(row, column) for column in chosen] for row in table())
+        show(f"methods: {title}", [COLUMNS[column] for column in chosen], rows)
 
 
 def show_history(title: str, history: Any) -> None:

@@ -15,7 +15,7 @@ PACKAGE = ROOT / "raydream"
 # From the bottom up: a module may import its own layer and those before it.
 LAYERS = [
     {"types", "checks"},
-    {"constraints", "mixing", "ledger", "streams"},
+    {"constraints", "memory", "mixing", "ledger", "streams"},
     {"topology", "data", "problems"},
     {"theory", "agents"},
     {"algorithms"},

@@ -297,3 +297,22 @@ def _actors():
     from ray._private.state import actors
 
     return list(actors().values())
+
+
+def methods_under_test():
+    from test_methods import METHODS_UNDER_TEST
+
+    return METHODS_UNDER_TEST.items()
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), methods_under_test(), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_every_method_gives_the_same_bits_on_actors(name, method):
+    """All methods, on actors of one and two agents; one-machine methods on one actor."""
+    alone = name in ("gda", "sgda")
+    problem = game(4).pooled() if alone else game(4)
+    topology = rd.topology.ring(1 if alone else 4)
+    backend = rd.RayBackend(agents_per_actor=1 if alone else [1, 1, 2])
+    found = rd.run(problem, topology, method, iterations=9, record_every=4, backend=backend)
+    assert_same_bits(found, run(problem, topology, method, iterations=9, record_every=4))

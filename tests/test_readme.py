@@ -43,3 +43,11 @@ def test_every_dependency_has_its_reason():
     table = README[README.index("## Dependencies") :]
     listed = {name for row in re.findall(r"^\| ([a-z, ]+) \|", table, re.MULTILINE) for name in row.split(", ")}
     assert listed - {"package"} == names
+
+
+def test_the_methods_table_is_the_generated_one():
+    """What stands between the markers is what the method files say."""
+    from raydream.algorithms.table import markdown
+
+    shown = README.split("<!-- methods -->")[1].split("<!-- /methods -->")[0]
+    assert shown.strip() == markdown().strip()

@@ -9,6 +9,7 @@ import numpy as np
 
 from raydream.agents import Agents
 from raydream.backends import Keep, Names, arrays_of
+from raydream.memory import keep_freed_memory
 from raydream.mixing import perform
 from raydream.types import Array
 
@@ -20,6 +21,7 @@ class Host:
     """
 
     def __init__(self, method: Any, agents: Agents, exchange: Callable[[Any], Any]) -> None:
+        keep_freed_memory()
         self.method, self.agents, self._exchange = method, agents, exchange
         self.state: Any = None
         self.iteration = 0

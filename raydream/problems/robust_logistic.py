@@ -137,16 +137,32 @@ class RobustLogisticShard:
     def gradient(self, x: Array, y: Array, batch: Indices | None = None) -> tuple[Array, Array]:
         """The mean gradient over the batch (repeated samples add up), or of f_i."""
         if batch is None:
-            rows, size, places = self.features, self.samples, np.arange(self.samples)
+            own = slice(self.offset, self.offset + self.samples)
+            margins, scale = self.features @ x, self.radius / self.samples
+            gx = self.features.T @ (-scale * y[own] * expit(-margins))
+            gy = self.radius / self.total - y
+            gy[own] += scale * _logistic(margins)
         else:
-            rows, size, places = self.features[batch], len(batch), np.asarray(batch)
-        places = places + self.offset
-        margins = rows @ x
-        scale = self.radius / size
-        gx = rows.T @ (-scale * y[places] * expit(-margins)) + self.penalty.gradient(x)
-        gy = self.radius / self.total - y
-        np.add.at(gy, places, scale * _logistic(margins))
-        return gx, gy
+            places = np.asarray(batch) + self.offset
+            values, columns, rows = self._entries(batch)
+            margins = np.bincount(rows, values * x[columns], minlength=len(places)).astype(np.float64)
+            scale = self.radius / len(places)
+            weights = -scale * y[places] * expit(-margins)
+            gx = np.bincount(columns, values * weights[rows], minlength=x.size)
+            gy = self.radius / self.total - y
+            np.add.at(gy, places, scale * _logistic(margins))
+        return gx + self.penalty.gradient(x), gy
+
+    def _entries(self, batch: Indices) -> tuple[Array, Any, Any]:
+        """The entries of the batch's rows: values, columns, and the row's place in the batch.
+
+        (Indexing the sparse matrix would do the same and cost five times as much on a small batch.)
+        """
+        begins, ends = self.features.indptr[batch], self.features.indptr[np.add(batch, 1)]
+        counts = ends - begins
+        rows = np.repeat(np.arange(len(counts)), counts)
+        entries = np.arange(rows.size) + np.repeat(begins - np.cumsum(counts) + counts, counts)
+        return self.features.data[entries], self.features.indices[entries], rows
 
 
 def _logistic(margins: Array) -> Array:
