@@ -284,9 +284,9 @@ def test_fastmix_by_hand() -> None:
     network = Network(5, 0.8, 0.1)  # eta_a = 1/4
     program = mixing.fastmix(A0, 2, network)
     np.testing.assert_array_equal(next(program), A0)
-    np.testing.assert_allclose(program.send(h0), 1.25 * h0 - 0.25 * A0, rtol=1e-14)
+    np.testing.assert_allclose(program.send(h0.copy()), 1.25 * h0 - 0.25 * A0, rtol=1e-14)
     with pytest.raises(StopIteration) as end:
-        program.send(h1)
+        program.send(h1.copy())
     np.testing.assert_allclose(end.value.value, 1.25 * h1 - 0.25 * A0, rtol=1e-14)
 
 
@@ -301,13 +301,13 @@ def test_one_agent_says_nothing(way: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("way", EVERY_WAY)
-def test_nothing_that_is_given_is_modified(way: tuple[str, str]) -> None:
-    """Neither the rows given, nor those heard: read-only arrays pass through, and `mix` returns an array of its own."""
+def test_nothing_that_is_given_or_said_is_modified(way: tuple[str, str]) -> None:
+    """What is heard is the program's own; what it was given and has said passes read-only, and `mix` returns its own."""
     ring = tp.ring(6)
 
     def hear(A: Array) -> Array:
         heard: Array = ring.W @ A
-        heard.setflags(write=False)
+        A.setflags(write=False)
         return heard
 
     V = rows(6, 0)

@@ -9,6 +9,8 @@ A method is a frozen dataclass of hyper-parameters with two generators, `init(ag
 is all the communication there is (an `init` or `step` that says nothing may be a plain function). A state is a
 dataclass of such arrays that has `Z`, and `G` and `S` where the method has an estimator and a tracker.
 
+What is heard belongs to the program, which may change it in place; what it was given, or has said, it leaves alone.
+
 A method may also have
 
     coin_probability       the chance that the network's shared coin shows 1 (without it, `coin` is False)
