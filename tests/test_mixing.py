@@ -302,7 +302,7 @@ def test_one_agent_says_nothing(way: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("way", EVERY_WAY)
 def test_nothing_that_is_given_or_said_is_modified(way: tuple[str, str]) -> None:
-    """What is heard is the program's own; what it was given and has said passes read-only, and `mix` returns its own."""
+    """What is heard is the program's own; what it was given or has said stays, and `mix` returns its own array."""
     ring = tp.ring(6)
 
     def hear(A: Array) -> Array:
