@@ -3,7 +3,7 @@
 import math
 import random
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from raydream import checks, mixing
 from raydream.mixing import Network
+from raydream.spectrum import one_thread, second_eigenvalue, smallest_eigenvalue
 from raydream.types import Array, Indices
 
 Sparse = Any  # a float64 `csr_array`: scipy ships no types
@@ -67,7 +68,7 @@ class Topology:
             return Network(1, second_eigenvalue=0.0, smallest_eigenvalue=1.0)
         if self.m <= DENSE:
             return Network(self.m, float(self._modes[-1]), float(self._modes[0]))
-        return Network(self.m, _second_eigenvalue(self.W), _smallest_eigenvalue(self.W))
+        return Network(self.m, second_eigenvalue(self.W), smallest_eigenvalue(self.W))
 
     @property
     def second_eigenvalue(self) -> float:
@@ -168,7 +169,7 @@ class Topology:
     def _modes(self) -> Array:
         """The eigenvalues of W except lambda_1 = 1, ascending; beyond `DENSE` a fine grid over their interval."""
         if self.m <= DENSE:
-            with _one_thread():
+            with one_thread():
                 modes: Array = np.linalg.eigvalsh(self.W.toarray())[:-1]
             return modes
         low, high = self.smallest_eigenvalue, self.second_eigenvalue
@@ -481,84 +482,6 @@ def _first(W: Sparse, wrong: npt.NDArray[np.bool_]) -> str:
     place = int(wrong.argmax())
     i = int(np.searchsorted(W.indptr, place, side="right")) - 1
     return f"W[{i}, {W.indices[place]}] is {W.data[place]:.6g}"
-
-
-# ---------------------------------------------------------------- eigenvalues of many agents
-
-
-def _second_eigenvalue(W: Sparse) -> float:
-    """lambda_2(W) from I + W - 2 J, which sends consensus to the bottom of its spectrum."""
-    from scipy.sparse.linalg import ArpackNoConvergence
-
-    m = W.shape[0]
-    with suppress(ArpackNoConvergence):
-        return _largest(lambda x: x + W @ x - 2 * x.mean(), m, restarts=40) - 1
-    # a large, poorly connected network: invert just above lambda_1 = 1, on vectors of mean zero
-    shift = 1 + ACCURACY
-    factor = _factor(shift * eye_array(m) - W)
-
-    def inverse(x: Array) -> Array:
-        y = factor.solve(x - x.mean())
-        return np.asarray(y - y.mean())
-
-    return shift - 1 / _largest(inverse, m)
-
-
-def _smallest_eigenvalue(W: Sparse) -> float:
-    """lambda_m(W) from I - W, or, where Lanczos does not settle, from below by inversion."""
-    from scipy.sparse.linalg import ArpackNoConvergence
-
-    m = W.shape[0]
-    with suppress(ArpackNoConvergence):
-        return 1 - _largest(lambda x: x - W @ x, m, restarts=40)
-    # By Gershgorin nothing lies below the first shift, and no Ritz value lies below lambda_m: the two close in
-    # on it. A shift that is too high leaves a matrix that is not positive definite.
-    shift, tolerance = float((2 * W.diagonal() - 1).min()) - ACCURACY / 2, 1e-3
-    factor = _factor(W - shift * eye_array(m))
-    while True:
-        ritz = shift + 1 / _largest(factor.solve, m, tolerance=tolerance)
-        if ritz - shift <= ACCURACY or tolerance < 1e-14:
-            return ritz
-        closer = ritz - max((ritz - shift) / 50, ACCURACY / 2)
-        candidate = _factor(W - closer * eye_array(m))
-        if _positive_definite(candidate):
-            shift, factor = closer, candidate
-        else:
-            tolerance /= 10
-
-
-def _largest(apply: Callable[[Array], Array], m: int, restarts: int = 10_000, tolerance: float = ACCURACY) -> float:
-    """The largest eigenvalue of a symmetric operator, by Lanczos."""
-    from scipy.sparse.linalg import LinearOperator, eigsh
-
-    start = np.random.default_rng(0).standard_normal(m)  # fixed: the same network has the same eigenvalues
-    operator = LinearOperator((m, m), matvec=apply, dtype=np.float64)
-    with _one_thread():
-        values = eigsh(
-            operator, 1, which="LA", v0=start, ncv=50, maxiter=restarts, tol=tolerance, return_eigenvectors=False
-        )
-    return float(values[0])
-
-
-def _one_thread() -> AbstractContextManager[object]:
-    """BLAS on one thread: the bits of an eigenvalue, hence of a run, must not depend on the number of cores."""
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
-    return limits
-
-
-def _factor(A: Any) -> Any:
-    """The sparse LU factors of a symmetric matrix, with pivots on the diagonal where they are not 0."""
-    from scipy.sparse.linalg import splu
-
-    options = {"SymmetricMode": True}
-    return splu(A.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
-
-
-def _positive_definite(factor: Any) -> bool:
-    """Whether a symmetric matrix, factored, is positive definite: every pivot on the diagonal and positive."""
-    return bool((factor.perm_r == factor.perm_c).all() and (factor.U.diagonal() > 0).all())
 
 
 def _least_power(lam: float, tolerance: float) -> int:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.sparse import eye_array
 from scipy.sparse.csgraph import connected_components
 
+from raydream import spectrum
 from raydream import topology as tp
 from raydream.topology import Topology
 from raydream.types import Array
@@ -268,19 +269,19 @@ def test_smallest_eigenvalue_is_found_from_below(monkeypatch: pytest.MonkeyPatch
     """
     from scipy.sparse.linalg import ArpackNoConvergence
 
-    largest = tp._largest
+    largest = spectrum._largest
 
     def stalls(apply: Any, m: int, restarts: int = 10_000, tolerance: float = tp.ACCURACY) -> float:
         if restarts < 10_000:
             raise ArpackNoConvergence("stalled", np.zeros(0), np.zeros((0, 0)))
         return largest(apply, m, restarts, tolerance) * (misjudged if tolerance > 1e-5 else 1)
 
-    monkeypatch.setattr(tp, "_largest", stalls)
+    monkeypatch.setattr(spectrum, "_largest", stalls)
     for topology in (tp.erdos_renyi(150, 0.05), tp.star(100), tp.torus(99, rows=9), tp.complete(60)):
         values = whole_spectrum(topology)
         assert (2 * topology.W.diagonal() - 1).min() < values[0] - 1e-3
-        assert tp._smallest_eigenvalue(topology.W) == pytest.approx(values[0], abs=1e-9)
-        assert tp._second_eigenvalue(topology.W) == pytest.approx(values[-2], abs=1e-9)
+        assert spectrum.smallest_eigenvalue(topology.W) == pytest.approx(values[0], abs=1e-9)
+        assert spectrum.second_eigenvalue(topology.W) == pytest.approx(values[-2], abs=1e-9)
 
 
 @settings(deadline=None, max_examples=60)
@@ -290,14 +291,14 @@ def test_pivots_tell_whether_anything_lies_below_a_shift(graph: nx.Graph, shift:
     topology = tp.from_graph(graph)
     values = whole_spectrum(topology)
     assume(np.abs(values - shift).min() > 1e-6)
-    factor = tp._factor(topology.W - shift * eye_array(topology.m))
-    assert tp._positive_definite(factor) == (values.min() > shift)
+    factor = spectrum._factor(topology.W - shift * eye_array(topology.m))
+    assert spectrum._positive_definite(factor) == (values.min() > shift)
 
 
 def test_positive_pivots_off_the_diagonal_do_not_count() -> None:
     """[[0, 1], [1, 0]] has pivots 1 and 1 after a swap, and the eigenvalue -1."""
-    factor = tp._factor(tp.complete(2, self_weight=0.0).W)
-    assert (factor.U.diagonal() > 0).all() and not tp._positive_definite(factor)
+    factor = spectrum._factor(tp.complete(2, self_weight=0.0).W)
+    assert (factor.U.diagonal() > 0).all() and not spectrum._positive_definite(factor)
 
 
 def test_eigenvalues_are_the_same_every_time() -> None:
