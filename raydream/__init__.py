@@ -13,12 +13,16 @@ _NAMES = {
     **dict.fromkeys(
         ("DGDA", "DGDAVR", "DMHSGD", "DREAM", "GDA", "GTDA", "GTGDA", "GTSRVR", "SGDA"), "raydream.algorithms"
     ),
+    "Comparison": "raydream.comparison",
     "LocalBackend": "raydream.backends.local",
     "RayBackend": "raydream.backends.ray",
     "Result": "raydream.result",
+    "Tuning": "raydream.tuning",
+    "compare": "raydream.comparing",
     "load": "raydream.result",
     "resume": "raydream.driver",
     "run": "raydream.driver",
+    "tune": "raydream.tuning",
 }
 
 __all__ = sorted([*_MODULES, *_NAMES])

@@ -48,8 +48,11 @@ class Loop:
         self.session.restore(checkpoint.snapshot)
         self.x_out, self.seconds = checkpoint.x_out, checkpoint.seconds
         # The last row of a shorter run need not be one of a longer run's records.
-        due = {self.iterations, *range(0, self.iterations, self.record_every)}
-        self.recorder.rows = [row for row in checkpoint.rows if row["iteration"] in due]
+        self.recorder.rows = [
+            row
+            for row in checkpoint.rows
+            if row["iteration"] % self.record_every == 0 or row["iteration"] == self.iterations
+        ]
         self.done = checkpoint.snapshot.iteration
         self.bar.update(self.done)
 

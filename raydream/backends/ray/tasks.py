@@ -1,0 +1,65 @@
+"""Plain functions as Ray tasks on this machine's CPUs, results as they finish."""
+
+import contextlib
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import ray
+from ray.exceptions import RayError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from raydream.backends.ray.runtime import attached
+from raydream.backends.ray.sending import check_sendable
+
+AsFinished = Generator[tuple[int, Any], None, None]
+
+
+def cpus() -> int:
+    """The CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def tasks(shared: Any, workers: int) -> Iterator[Callable[[Callable[..., Any], Sequence[Any]], AsFinished]]:
+    """A function `each(function, arguments)` that calls function(shared, argument) in `workers` processes.
+
+    It yields (number of the argument, value) as the calls finish. An exception is yielded as a value, so that one
+    call cannot hide the others. `shared` is sent once. What still runs when the caller stops listening is ended.
+    """
+    with attached(None, workers):
+        try:
+            reference = ray.put(shared)
+        except Exception:
+            check_sendable("problem", shared)
+            raise
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+
+        def each(function: Callable[..., Any], arguments: Sequence[Any]) -> AsFinished:
+            call = ray.remote(function).options(num_cpus=1, max_retries=0, scheduling_strategy=here)
+            waiting = iter(enumerate(arguments))
+            running: dict[Any, int] = {}
+            try:
+                while True:
+                    for number, argument in islice(waiting, workers - len(running)):
+                        running[call.remote(reference, argument)] = number
+                    if not running:
+                        return
+                    for done in ray.wait(list(running), num_returns=1)[0]:
+                        yield running.pop(done), _value(done)
+            finally:
+                for reference_left in running:
+                    ray.cancel(reference_left, force=True)
+
+        yield each
+
+
+def _value(done: Any) -> Any:
+    """What a call returned, or the exception that ended it."""
+    try:
+        return ray.get(done)
+    except RayTaskError as error:
+        return error.cause
+    except RayError as error:
+        return RuntimeError(f"its process died ({type(error).__name__}).")

@@ -1,0 +1,65 @@
+"""How far a series of runs has come: a bar on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from typing import Any
+
+
+class Progress:
+    """Counts finished runs; `wanted` is True (bar or lines), False (nothing), or None (a bar, on a terminal only).
+
+    work  how much there is to do, in units of which each run may be another number (default: all runs are alike)
+    """
+
+    def __init__(self, title: str, total: int, wanted: bool | None, work: float | None = None) -> None:
+        from tqdm import tqdm
+
+        terminal = sys.stderr.isatty()
+        self.title, self.total, self.done = title, total, 0
+        self._work, self._worked = float(total) if work is None else work, 0.0
+        self._lines = wanted is True and not terminal
+        self._bar: Any = tqdm(
+            total=total,
+            desc=title,
+            disable=not terminal or wanted is False,
+            leave=False,
+            bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]",
+        )
+        self._first: tuple[float, float] | None = None  # when the first finished, and its work
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def skip(self, count: int, work: float) -> None:
+        """So many need not be done."""
+        self.total -= count
+        self._work -= work
+        self._bar.total = self.total
+        self._bar.refresh()
+
+    def step(self, text: str, work: float = 1.0) -> None:
+        """One more is finished."""
+        self.done += 1
+        self._worked += work
+        now = time.monotonic()
+        # The first one also waited for processes to start: the others' pace counts.
+        self._first = self._first or (now, self._worked)
+        text += time_left(self._worked - self._first[1], self._work - self._first[1], now - self._first[0])
+        self._bar.set_postfix_str(text, refresh=False)
+        self._bar.update()
+        if self._lines:
+            print(f"{self.title} {self.done}/{self.total}: {text}", file=sys.stderr, flush=True)
+
+
+def time_left(done: float, total: float, elapsed: float) -> str:
+    """The time that the rest will take if it goes on as it went."""
+    if not 0 < done < total:
+        return ""
+    seconds = round(elapsed / done * (total - done))
+    minutes, hours = seconds // 60, seconds // 3600
+    if hours:
+        return f"; about {hours} h {minutes % 60} min left"
+    return f"; about {minutes} min {seconds % 60} s left" if minutes else f"; about {seconds} s left"
