@@ -1,4 +1,4 @@
-"""The command line: `raydream run | resume | compare | data | topology | params | methods`."""
+"""The command line: `raydream run | resume | compare | tune | data | topology | params | methods`."""
 
 import functools
 import os
@@ -22,6 +22,23 @@ app = typer.Typer(
 )
 
 
+STEPS = {"eta": 0.1, "gamma": 1.0}  # where nobody says otherwise
+
+ProblemName = Annotated[
+    str, typer.Option(help="robust-logistic, quadratic, quadratic-online, or package.module:make of your own.")
+]
+DataName = Annotated[
+    str | None, typer.Option(help="Data set of robust-logistic: synthetic, a9a, w8a, ijcnn1, ..., or a file.")
+]
+MethodSettings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, such as p=0.2.")
+]
+ProblemSettings = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the problem, such as theta=0.01.")
+]
+TopologySettings = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the topology: self_weight=0.999.")
+]
 Backend = Annotated[str, typer.Option(help="ray (every agent an actor) or local (all in this process).")]
 AgentsPerActor = Annotated[str, typer.Option(help="Agents hosted by one actor: a number, auto, or sizes such as 3,5.")]
 Links = Annotated[str, typer.Option(help="direct (actor to actor over TCP) or ray (through Ray's calls).")]
@@ -89,26 +106,16 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Print the 
 @app.command()
 @plainly
 def run(
-    problem: Annotated[
-        str, typer.Option(help="robust-logistic, quadratic, quadratic-online, or package.module:make of your own.")
-    ] = "robust-logistic",
-    data: Annotated[
-        str | None, typer.Option(help="Data set of robust-logistic: synthetic, a9a, w8a, ijcnn1, ..., or a file.")
-    ] = None,
+    problem: ProblemName = "robust-logistic",
+    data: DataName = None,
     agents: Annotated[int, typer.Option(help="Number of agents.")] = 8,
     topology: Annotated[str, typer.Option(help="ring, path, grid, torus, star, complete, ...")] = "ring",
     method: Annotated[str, typer.Option(help="See `raydream methods`.")] = "dream",
     eta: Annotated[float, typer.Option(help="Ascent step in y.")] = 0.1,
     gamma: Annotated[float, typer.Option(help="Ratio of the descent step in x to eta.")] = 1.0,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, such as p=0.2.")
-    ] = None,
-    problem_set: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the problem, such as theta=0.01.")
-    ] = None,
-    topology_set: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the topology: self_weight=0.999.")
-    ] = None,
+    setting: MethodSettings = None,
+    problem_set: ProblemSettings = None,
+    topology_set: TopologySettings = None,
     iterations: Annotated[int, typer.Option(help="Iterations.")] = 200,
     record_every: Annotated[int, typer.Option(help="Iterations between two records.")] = 10,
     seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
@@ -186,36 +193,104 @@ def resume(
 @app.command()
 @plainly
 def compare(
+    methods: Annotated[
+        str | None, typer.Option(help="Names, such as dream,gt-gda (default: DREAM and the paper's baselines).")
+    ] = None,
+    best: Annotated[
+        str | None, typer.Option(help="A directory of `raydream tune`, whose winners are compared.")
+    ] = None,
+    problem: ProblemName = "robust-logistic",
+    data: DataName = None,
     agents: Annotated[int, typer.Option(help="Number of agents.")] = 8,
-    iterations: Annotated[int, typer.Option(help="Iterations.")] = 300,
-    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
+    topology: Annotated[str, typer.Option(help="ring, path, grid, torus, star, complete, ...")] = "ring",
+    setting: MethodSettings = None,
+    problem_set: ProblemSettings = None,
+    topology_set: TopologySettings = None,
+    seeds: Annotated[str, typer.Option(help="Seeds, such as 0,1,2.")] = "0,1,2",
+    iterations: Annotated[int | None, typer.Option(help="Iterations of each run.")] = None,
+    max_sfo: Annotated[int | None, typer.Option(help="Stop each run at this many SFO calls.")] = None,
+    max_rounds: Annotated[int | None, typer.Option(help="Stop each run at this many rounds.")] = None,
+    record_every: Annotated[int, typer.Option(help="Iterations between two records.")] = 2,
+    target: Annotated[float | None, typer.Option(help="The P to be reached, for the table of what it took.")] = None,
+    directory: Annotated[str | None, typer.Option(help="Where runs are kept (default: next free in runs/).")] = None,
     backend: Backend = "ray",
     agents_per_actor: AgentsPerActor = "auto",
+    address: Address = None,
 ) -> None:
-    """Compare methods on the built-in data.
+    """Compare methods on one problem and network over several seeds; by default on built-in data.
 
-    Example: raydream compare --iterations 100
+    Example: raydream compare --methods dream,gt-srvr --data a9a --set eta=0.1 --set gamma=1 --max-rounds 200
+    """
+    import raydream
+    from raydream import builtin, checks, specs
+
+    where = configured(backend, agents_per_actor, address=address)
+    chosen = specs.parse_parameters("--problem-set", problem_set or [])
+    the_problem = specs.build_problem(problem, agents, chosen if data is None else {**chosen, "data": data})
+    network_set = specs.parse_parameters("--topology-set", topology_set or [])
+    if topology == builtin.TOPOLOGY[0] and not network_set:
+        network_set = builtin.TOPOLOGY[1]
+    network = specs.build_topology(topology, getattr(the_problem, "agents", agents), network_set)
+    given = specs.parse_parameters("--set", setting or [])
+    if best is not None:
+        contenders = raydream.Tuning.load(best).best
+        if methods is not None:
+            contenders = {name: contenders[checks.choice("methods", name, contenders)] for name in words(methods)}
+    else:
+        names = words(methods) if methods is not None else list(builtin.METHODS)
+        contenders = {name: specs.build_method(name, {**builtin.METHODS.get(name, STEPS), **given}) for name in names}
+    if iterations is None and max_sfo is None and max_rounds is None:
+        max_sfo = builtin.MAX_SFO
+    folder = Path(directory) if directory is not None else next_free(Path("runs"), "compare")
+    comparison = raydream.compare(
+        the_problem, network, contenders, seeds=numbers("--seeds", seeds), iterations=iterations, max_sfo=max_sfo,
+        max_rounds=max_rounds, record_every=record_every, backend=where, directory=folder, progress=True,
+    )  # fmt: skip
+    show_comparison(comparison, target, f"{problem}, {network.name}")
+    print(f"Runs are kept in {folder}.")
+
+
+@app.command()
+@plainly
+def tune(
+    budget: Annotated[float, typer.Option(help="How much each trial may spend.")],
+    axis: Annotated[str, typer.Option(help="Of what: sfo, rounds or seconds.")] = "sfo",
+    methods: Annotated[str, typer.Option(help="Names, such as dream,gt-gda.")] = "dream,dm-hsgd,gt-da,gt-gda,gt-srvr",
+    space: Annotated[str, typer.Option(help="paper (the DREAM paper's grids) or wide.")] = "wide",
+    search: Annotated[str, typer.Option(help="grid, random or halving.")] = "random",
+    trials: Annotated[int | None, typer.Option(help="The most configurations of one method.")] = None,
+    metric: Annotated[str, typer.Option(help="primal or grad_norm, at the budget.")] = "primal",
+    problem: ProblemName = "robust-logistic",
+    data: DataName = None,
+    agents: Annotated[int, typer.Option(help="Number of agents.")] = 8,
+    topology: Annotated[str, typer.Option(help="ring, path, grid, torus, star, complete, ...")] = "ring",
+    problem_set: ProblemSettings = None,
+    topology_set: TopologySettings = None,
+    seeds: Annotated[str, typer.Option(help="A configuration is judged by its median over these.")] = "0",
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Trials at a time (default: one per CPU).")] = None,
+    directory: Annotated[str | None, typer.Option(help="Where trials are kept (default: next free in runs/).")] = None,
+) -> None:
+    """Find good parameters for each method, all with the same budget; the same command goes on after an interruption.
+
+    Example: raydream tune --data a9a --budget 250000 --search halving --trials 27 --directory runs/a9a-tuning
     """
     import raydream
     from raydream import specs
 
-    problem = specs.build_problem("robust-logistic", agents, {})
-    network = raydream.topology.ring(agents, self_weight=0.5)
-    rows = []
-    for name in ("dream",):
-        method = specs.build_method(name, {"eta": 0.1, "gamma": 1.0, "p": 0.1, "K": 3})
-        folder = next_free(Path("runs"), f"compare-{name}")
-        where = configured(backend, agents_per_actor)
-        result = raydream.run(
-            problem, network, method, iterations=iterations, seed=seed, directory=folder, backend=where
-        )
-        first, last = result.history.iloc[0], result.history.iloc[-1]
-        rows.append(
-            (name, result.outcome, first.primal, last.primal, last.grad_norm, *result.ledger.as_dict().values())
-        )
-        print(f"{name}: saved in {folder}")
-    columns = ("method", "outcome", "P at the start", "P", "||grad P||", "SFO", "rounds", "messages", "bytes")
-    show(f"robust logistic regression, synthetic data, {network.name}", columns, rows)
+    chosen = specs.parse_parameters("--problem-set", problem_set or [])
+    the_problem = specs.build_problem(problem, agents, chosen if data is None else {**chosen, "data": data})
+    network_set = specs.parse_parameters("--topology-set", topology_set or [])
+    network = specs.build_topology(topology, getattr(the_problem, "agents", agents), network_set)
+    folder = Path(directory) if directory is not None else next_free(Path("runs"), "tune")
+    tuning = raydream.tune(
+        the_problem, network, words(methods), budget=budget if axis == "seconds" else int(budget), axis=axis,
+        space=space, search=search, trials=trials, metric=metric, seeds=numbers("--seeds", seeds), seed=seed,
+        workers=workers, directory=folder, progress=True,
+    )  # fmt: skip
+    rows = [(name, float(tuning.winners[name]["score"]), repr(method)) for name, method in tuning.best.items()]
+    show(f"best at {budget:g} {axis}, of {len(tuning.trials)} trials", ("method", metric, "parameters"), rows)
+    print(f"Trials are kept in {folder}; compare the winners with: raydream compare --best {folder}")
 
 
 @app.command()
@@ -351,6 +426,58 @@ def finish(result: Any, folder: Path, title: str) -> None:
     for event in result.recoveries:
         print(f"recovered: {event['reason']}; rolled back to iteration {event['rolled_back_to']}")
     print(f"{result.outcome}: {result.reason}. Saved in {folder}.")
+
+
+def show_comparison(comparison: Any, target: float | None, title: str) -> None:
+    """What each method reached and paid, and what it took to reach a target."""
+    import numpy as np
+
+    runs = comparison.runs
+    finished = runs[runs.outcome != "failed"]
+    rows = []
+    for method, group in finished.groupby("method", sort=False):
+        outcomes = ", ".join(f"{count} {name}" for name, count in group.outcome.value_counts().items())
+        medians = [float(group[column].median()) for column in ("primal", "grad_norm", "sfo", "rounds", "bytes")]
+        rows.append((method, outcomes, *medians))
+    columns = ("method", "runs", "P", "||grad P||", "SFO", "rounds", "bytes")
+    show(f"{title}: medians over seeds at the end", columns, rows)
+    for failed in runs[runs.outcome == "failed"].itertuples():
+        print(f"failed: {failed.method}, seed {failed.seed}: {failed.reason}")
+    if finished.empty:
+        return
+    if target is None:  # what half of the methods reach
+        target = float(np.median([row[2] for row in rows]))
+    reach = comparison.to_reach(target, metric="primal")
+    prices = ("sfo", "rounds", "bytes", "seconds")
+    table = [
+        (row.method, f"{row.reached} of {row.seeds}", *(spread(row, price) for price in prices))
+        for row in reach.itertuples()
+    ]
+    show(
+        f"to reach P <= {target:.4g}: medians (quartiles)",
+        ("method", "reached", "SFO", "rounds", "bytes", "seconds"),
+        table,
+    )
+
+
+def spread(row: Any, price: str) -> str:
+    """Median and quartiles, or that it was not reached."""
+    digits = ",.2f" if price == "seconds" else ",.0f"
+    median, low, high = (float(getattr(row, name)) for name in (price, f"{price}_low", f"{price}_high"))
+    return "not reached" if median == float("inf") else f"{median:{digits}} ({low:{digits}}-{high:{digits}})"
+
+
+def words(text: str) -> list[str]:
+    """A list written with commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def numbers(option: str, text: str) -> list[int]:
+    """Whole numbers written with commas."""
+    found = words(text)
+    if not found or not all(word.isdigit() for word in found):
+        raise ValueError(f"`{option}` must be whole numbers such as 0,1,2; got {text!r}.")
+    return [int(word) for word in found]
 
 
 def configured(

@@ -53,8 +53,21 @@ def test_run_takes_a_problem_of_ones_own(cli, tmp_path):
 
 def test_compare_runs_on_built_in_data(cli):
     """The main job needs no argument."""
-    done = cli("compare", "--iterations", 5, *LOCAL)
-    assert done.exit_code == 0 and "dream" in done.output and "SFO" in done.output
+    done = cli("compare", "--seeds", "0", "--max-sfo", 12000, *LOCAL)
+    assert done.exit_code == 0, done.output
+    assert all(name in done.output for name in ("dream", "dm-hsgd", "gt-da", "gt-gda", "gt-srvr"))
+    assert "to reach P <=" in done.output and "Runs are kept in runs/compare-1." in done.output
+
+
+def test_winners_of_a_tuning_can_be_compared(cli, shared_ray):
+    """tune keeps its trials, prints the best, and compare takes them."""
+    small = ("--problem", "quadratic", "--agents", 4, "--methods", "dream,gt-gda")
+    done = cli("tune", *small, "--budget", 2000, "--trials", 3)
+    assert done.exit_code == 0, done.output
+    assert "compare the winners with: raydream compare --best runs/tune-1" in done.output
+    few = ("--problem", "quadratic", "--agents", 4, "--seeds", "3", "--max-sfo", 3000)
+    done = cli("compare", "--best", "runs/tune-1", *few, *LOCAL)
+    assert done.exit_code == 0 and "gt-gda" in done.output, done.output
 
 
 def test_topology_compares_gossip_with_fastmix(cli):
@@ -80,7 +93,7 @@ def test_data_lists_and_methods_list(cli):
     assert cli("--version").output.startswith("raydream ")
 
 
-@pytest.mark.parametrize("command", ["run", "resume", "compare", "data", "topology", "params", "methods"])
+@pytest.mark.parametrize("command", ["run", "resume", "compare", "tune", "data", "topology", "params", "methods"])
 def test_every_command_has_help_with_an_example(cli, command):
     """--help shows how to use it."""
     done = cli(command, "--help")
@@ -103,6 +116,11 @@ def test_a_run_on_actors_can_be_resumed_in_one_process(cli, shared_ray):
 MISTAKES = {
     "unknown backend": (("run", "--backend", "rya"), "Did you mean 'ray'?"),
     "bad packing": (("run", "--agents-per-actor", "x"), "`--agents-per-actor` must be a number, auto, or sizes"),
+    "unknown space": (("tune", "--budget", 100, "--space", "papre"), "Did you mean 'paper'?"),
+    "unknown axis": (("tune", "--budget", 100, "--axis", "sofa"), "`axis` must be one of"),
+    "a grid too large": (("tune", "--budget", 100, "--search", "grid", "--space", "paper"), "configurations of dream"),
+    "no such tuning": (("compare", "--best", "nowhere"), "nowhere"),
+    "seeds in words": (("compare", "--seeds", "one"), "`--seeds` must be whole numbers"),
     "no run to resume": (("resume", "nowhere"), "has no run.json"),
     "no Ray there": (("run", "--address", "127.0.0.1:1"), "did not answer"),
     "unknown method": (("run", "--method", "draem"), "Did you mean 'dream'?"),
