@@ -15,15 +15,17 @@ PACKAGE = ROOT / "raydream"
 # From the bottom up: a module may import its own layer and those before it.
 LAYERS = [
     {"types", "checks"},
-    {"constraints", "memory", "mixing", "ledger", "streams"},
+    {"constraints", "memory", "mixing", "ledger", "spectrum", "streams"},
     {"topology", "data", "problems"},
     {"theory", "agents"},
     {"algorithms"},
     {"backends"},
     {"metrics", "result", "limits", "fit", "specs", "brake"},
     {"history", "record", "checkpoint"},
-    {"rundir", "loop"},
+    {"rundir", "loop", "summary", "progress", "worlds"},
     {"driver"},
+    {"comparison", "comparing", "spaces", "trials"},
+    {"tuning", "builtin"},
     {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
