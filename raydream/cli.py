@@ -1,4 +1,4 @@
-"""The command line: `raydream run | resume | compare | tune | data | topology | params | methods`."""
+"""The command line: `raydream run | resume | compare | tune | report | data | topology | params | methods`."""
 
 import functools
 import os
@@ -247,7 +247,7 @@ def compare(
         max_rounds=max_rounds, record_every=record_every, backend=where, directory=folder, progress=True,
     )  # fmt: skip
     show_comparison(comparison, target, f"{problem}, {network.name}")
-    print(f"Runs are kept in {folder}.")
+    print(f"Runs are kept in {folder}; the report is {comparison.report(folder / 'report.html')}.")
 
 
 @app.command()
@@ -291,6 +291,28 @@ def tune(
     rows = [(name, float(tuning.winners[name]["score"]), repr(method)) for name, method in tuning.best.items()]
     show(f"best at {budget:g} {axis}, of {len(tuning.trials)} trials", ("method", metric, "parameters"), rows)
     print(f"Trials are kept in {folder}; compare the winners with: raydream compare --best {folder}")
+
+
+@app.command()
+@plainly
+def report(
+    directory: Annotated[str, typer.Argument(help="A run directory, or one of `raydream compare`.")],
+    output: Annotated[str | None, typer.Option(help="The page to write (default: report.html in it).")] = None,
+) -> None:
+    """Write one self-contained interactive page about a run or a comparison.
+
+    Example: raydream report runs/dream-1
+    """
+    import raydream
+
+    folder = Path(directory)
+    if (folder / "comparison.json").exists():
+        found: Any = raydream.Comparison.load(folder)
+        for skipped, why in found.skipped:
+            print(f"skipped: {skipped}: {why}")
+    else:
+        found = raydream.load(folder)
+    print(f"The report is {found.report(Path(output) if output is not None else folder / 'report.html')}.")
 
 
 @app.command()

@@ -36,6 +36,19 @@ class Comparison:
         methods = ", ".join(dict.fromkeys(name for name, _ in [*self.results, *self.failures]))
         return f"<Comparison: {len(self.results)} runs of {methods}; {len(self.failures)} failed>"
 
+    def report(self, path: Any, **options: Any) -> Path:
+        """One self-contained interactive page."""
+        from raydream.report import write_report
+
+        return write_report(path, self, **options)
+
+    @property
+    def plot(self) -> Any:
+        """Figures, such as `plot.convergence(x="sfo")`."""
+        from raydream.report import Plot
+
+        return Plot(self)
+
     @property
     def history(self) -> "pd.DataFrame":
         """All histories, one under the other, with the columns `method` and `seed` in front."""

@@ -57,6 +57,19 @@ class Result:
             f"{self.ledger.rounds} rounds>"
         )
 
+    def report(self, path: Any, **options: Any) -> Path:
+        """One self-contained interactive page."""
+        from raydream.report import write_report
+
+        return write_report(path, self, **options)
+
+    @property
+    def plot(self) -> Any:
+        """Figures, such as `plot.convergence(x="sfo")`."""
+        from raydream.report import Plot
+
+        return Plot(self)
+
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Write history.csv, arrays.npz and, last, run.json; each appears whole or not at all."""
         folder = Path(directory)

@@ -20,7 +20,7 @@ LAYERS = [
     {"theory", "agents"},
     {"algorithms"},
     {"backends"},
-    {"metrics", "result", "limits", "fit", "specs", "brake"},
+    {"metrics", "result", "report", "limits", "fit", "specs", "brake"},
     {"history", "record", "checkpoint"},
     {"rundir", "loop", "summary", "progress", "worlds"},
     {"driver"},

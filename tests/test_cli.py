@@ -56,7 +56,8 @@ def test_compare_runs_on_built_in_data(cli):
     done = cli("compare", "--seeds", "0", "--max-sfo", 12000, *LOCAL)
     assert done.exit_code == 0, done.output
     assert all(name in done.output for name in ("dream", "dm-hsgd", "gt-da", "gt-gda", "gt-srvr"))
-    assert "to reach P <=" in done.output and "Runs are kept in runs/compare-1." in done.output
+    assert "to reach P <=" in done.output and "the report is runs/compare-1/report.html" in done.output
+    assert cli("report", "runs/compare-1", "--output", "again.html").exit_code == 0 and Path("again.html").exists()
 
 
 def test_winners_of_a_tuning_can_be_compared(cli, shared_ray):
@@ -93,7 +94,9 @@ def test_data_lists_and_methods_list(cli):
     assert cli("--version").output.startswith("raydream ")
 
 
-@pytest.mark.parametrize("command", ["run", "resume", "compare", "tune", "data", "topology", "params", "methods"])
+@pytest.mark.parametrize(
+    "command", ["run", "resume", "compare", "tune", "report", "data", "topology", "params", "methods"]
+)
 def test_every_command_has_help_with_an_example(cli, command):
     """--help shows how to use it."""
     done = cli(command, "--help")
@@ -119,6 +122,7 @@ MISTAKES = {
     "unknown space": (("tune", "--budget", 100, "--space", "papre"), "Did you mean 'paper'?"),
     "unknown axis": (("tune", "--budget", 100, "--axis", "sofa"), "`axis` must be one of"),
     "a grid too large": (("tune", "--budget", 100, "--search", "grid", "--space", "paper"), "configurations of dream"),
+    "nothing to report": (("report", "nowhere"), "must be a run directory"),
     "no such tuning": (("compare", "--best", "nowhere"), "nowhere"),
     "seeds in words": (("compare", "--seeds", "one"), "`--seeds` must be whole numbers"),
     "no run to resume": (("resume", "nowhere"), "has no run.json"),

@@ -1,0 +1,78 @@
+"""`Plot(result).convergence(x="sfo")`: the figures of some runs, one call each."""
+
+from typing import Any
+
+from raydream.report import figures
+from raydream.report.network import topology_of
+from raydream.report.runs import Run, collect
+from raydream.topology import Topology
+
+
+class Plot:
+    """The figures of a result, several results, or a comparison, as plotly figures.
+
+    In a notebook they show themselves; elsewhere `.show()` opens a browser, `.write_html` saves, and `.write_image`
+    makes PNG or SVG where the exporter kaleido is installed.
+    """
+
+    def __init__(self, runs: Any, configs: dict[str, dict[str, Any]] | None = None) -> None:
+        self.runs = collect(runs, configs)
+        if not self.runs:
+            raise ValueError("`runs` must hold at least one run; got none.")
+
+    def __repr__(self) -> str:
+        return f"<Plot of {len(self.runs)} runs: {', '.join(dict.fromkeys(run.label for run in self.runs))}>"
+
+    def convergence(self, x: str = "sfo", y: str = "grad_norm", **options: Any) -> Any:
+        """What was achieved against what was spent; see `raydream.report.convergence`."""
+        return figures.convergence(self.runs, x, y, **options)
+
+    def to_reach(self, target: float | None = None, metric: str = "grad_norm", **options: Any) -> Any:
+        """What it cost to reach a target."""
+        return figures.to_reach(self.runs, target, metric, **options)
+
+    def ledger(self, **options: Any) -> Any:
+        """The final bills."""
+        return figures.ledger(self.runs, **options)
+
+    def network(self, **options: Any) -> Any:
+        """The agents and their links."""
+        return figures.network(self._topology(), **options)
+
+    def spectrum(self, **options: Any) -> Any:
+        """The eigenvalues of W and of the mixing that the first run used."""
+        return figures.spectrum(self._topology(), **(mixing_of(self._networked()) | options))
+
+    def mixing_speed(self, **options: Any) -> Any:
+        """Disagreement left after k rounds."""
+        return figures.mixing_speed(self._topology(), **options)
+
+    def lyapunov(self, **options: Any) -> Any:
+        """The terms of the Lyapunov function of the first run that recorded them."""
+        recorded = next((run for run in self.runs if "Psi" in run.columns), self.runs[0])
+        return figures.lyapunov(recorded, **options)
+
+    def distances(self, **options: Any) -> Any:
+        """How far each agent was from the mean, in the first run that recorded it."""
+        for run in self.runs:
+            if run.distances is not None:
+                return figures.distances(run.distances, run.columns["iteration"], **options)
+        raise ValueError("`runs` have no record of the agents' distances to the mean.")
+
+    def _networked(self) -> Run:
+        """The first run with more than one agent, if there is one."""
+        return next((run for run in self.runs if run.config.get("topology", {}).get("m", 1) > 1), self.runs[0])
+
+    def _topology(self) -> Topology:
+        topology = topology_of(self._networked().config.get("topology", {}))
+        if topology is None:
+            raise ValueError("`runs` hold no mixing matrix: their network was too large to be written down.")
+        return topology
+
+
+def mixing_of(run: Run) -> dict[str, Any]:
+    """How a run mixes: K rounds by FastMix for DREAM, one round of gossip for methods that do not say."""
+    given = run.parameters
+    if "K" not in given:
+        return {"K": 1, "mixing": "gossip"}
+    return {"K": given["K"], "mixing": given.get("mixing", "fastmix"), "momentum": given.get("momentum", "optimal")}

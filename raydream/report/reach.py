@@ -1,0 +1,131 @@
+"""What it cost to reach a target: bars by method."""
+
+import math
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from raydream.checks import choice, number
+from raydream.report import theme
+from raydream.report.bands import quantiles
+from raydream.report.convergence import plain
+from raydream.report.runs import Run, collect, grouped, variants
+
+COSTS = ("sfo", "rounds", "bytes", "seconds")
+
+
+def cost_to_reach(run: Run, target: float, metric: str, cost: str) -> float:
+    """What the run had spent at its first record with `metric` <= `target`; infinity where there is none."""
+    reached = np.flatnonzero(run.columns[metric] <= target)
+    return float(run.columns[cost][reached[0]]) if reached.size else math.inf
+
+
+def suggested_target(groups: dict[str, list[Run]], metric: str) -> float:
+    """The value that a run was asked for, else the lowest that every method reaches which gets anywhere.
+
+    A method gets somewhere if in the middle of its runs it makes a tenth of the way that the best one makes.
+    """
+    asked = {run.config.get("limits", {}).get(f"target_{metric}") for runs in groups.values() for run in runs}
+    if len(asked) == 1 and None not in asked:
+        return float(asked.pop())
+    bests, starts = [], []
+    for runs in groups.values():
+        known = [run.columns[metric][np.isfinite(run.columns[metric])] for run in runs if metric in run.columns]
+        known = [column for column in known if column.size]
+        if known:
+            bests.append(float(np.median([column.min() for column in known])))
+            starts.append(max(float(column[0]) for column in known))
+    if not bests:
+        return 0.0
+    start, best = max(starts), min(bests)
+    return _rounded_up(max(one for one in bests if one <= start - (start - best) / 10))
+
+
+def to_reach(
+    runs: Any,
+    target: float | None = None,
+    metric: str = "grad_norm",
+    *,
+    costs: tuple[str, ...] = COSTS,
+    band: tuple[float, float] = (0.25, 0.75),
+    dark: bool = False,
+) -> Any:
+    """Bars of the median cost to first reach `metric` <= `target`, with quantiles over seeds.
+
+    A seed that did not reach it counts as infinity; a method whose median is infinite has no bar, and says so.
+    target defaults to the lowest value that all methods reach.
+    """
+    groups = grouped(collect(runs))
+    choice("metric", metric, dict.fromkeys(name for group in groups.values() for run in group for name in run.metrics))
+    goal = suggested_target(groups, metric) if target is None else number("target", target)
+    spent = {
+        label: {cost: [cost_to_reach(run, goal, metric, cost) for run in group] for cost in costs}
+        for label, group in groups.items()
+    }
+    return bars(groups, spent, band, dark, f"to reach {theme.axis_name(metric)} ≤ {goal:.4g}")
+
+
+def ledger(runs: Any, *, band: tuple[float, float] = (0.25, 0.75), dark: bool = False) -> Any:
+    """The final bills as bars: SFO calls, rounds, messages and bytes, the median over seeds."""
+    groups = grouped(collect(runs))
+    costs = ("sfo", "rounds", "messages", "bytes")
+    spent = {label: {cost: [run.last(cost) for run in group] for cost in costs} for label, group in groups.items()}
+    return bars(groups, spent, band, dark, "spent in all")
+
+
+def bars(
+    groups: dict[str, list[Run]],
+    spent: dict[str, dict[str, list[float]]],
+    band: tuple[float, float],
+    dark: bool,
+    title: str,
+) -> Any:
+    """One panel of horizontal bars per cost."""
+    costs = list(next(iter(spent.values())))
+    number_of = variants(groups)
+    figure = make_subplots(1, len(costs), shared_yaxes=True, horizontal_spacing=0.03)
+    for place, cost in enumerate(costs, 1):
+        for label, group in groups.items():
+            middle, low, high = (float(one[0]) for one in quantiles(np.array([spent[label][cost]]).T, (0.5, *band)))
+            known = math.isfinite(middle)
+            figure.add_trace(
+                go.Bar(
+                    y=[plain(label)],
+                    x=[middle if known else 0.0],
+                    orientation="h",
+                    name=plain(label),
+                    showlegend=False,
+                    marker={"color": theme.line(group[0].method, number_of[label])["color"]},
+                    text=[si(middle) if known else "not reached"],
+                    textposition="auto" if known else "outside",
+                    error_x={
+                        "array": [high - middle if known and math.isfinite(high) else 0.0],
+                        "arrayminus": [middle - low if known else 0.0],
+                        "color": theme.NEUTRAL,
+                        "visible": len(group) > 1,
+                    },
+                ),
+                row=1,
+                col=place,
+            )
+        figure.update_xaxes(title_text=theme.axis_name(cost), rangemode="tozero", row=1, col=place, **theme.ticks(cost))
+    figure.update_yaxes(autorange="reversed")
+    height = 120 + 30 * len(groups)
+    return theme.finished(figure, dark, title={"text": title, "x": 0, "xref": "paper"}, margin={"t": 44}, height=height)
+
+
+def si(value: float) -> str:
+    """A number with three digits and a prefix: 12.3k."""
+    if abs(value) < 1 or not math.isfinite(value):
+        return f"{value:.3g}"
+    power = min(4, max(0, math.floor(math.log10(abs(value)) / 3)))
+    return f"{value / 1000**power:.3g}{' kMGT'[power].strip()}"
+
+
+def _rounded_up(value: float) -> float:
+    if value == 0 or not math.isfinite(value):
+        return value
+    step = 10.0 ** (math.floor(math.log10(abs(value))) - 1)
+    return float(f"{math.ceil(value / step) * step:.6g}")

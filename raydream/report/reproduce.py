@@ -1,0 +1,96 @@
+"""How to make a run again: a command where the record knows how its parts were built, else a sketch in Python."""
+
+import shlex
+from typing import Any
+
+from raydream.algorithms import METHODS
+from raydream.report.runs import Run
+
+BACKEND = {"agents_per_actor": "--agents-per-actor", "links": "--links", "placement": "--placement"}
+
+
+def reproduce(runs: list[Run]) -> str:
+    """The command, or the sketch, for runs that differ in the seed alone."""
+    config = runs[0].config
+    seeds = [run.seed for run in runs if run.seed is not None]
+    known = all((config.get(part) or {}).get("spec") for part in ("problem", "topology"))
+    if known and config.get("method", {}).get("name") in METHODS:
+        return _command(config, seeds)
+    return _sketch(config, seeds)
+
+
+def _command(config: dict[str, Any], seeds: list[Any]) -> str:
+    problem, topology, method = config["problem"], config["topology"], config["method"]
+    groups = [
+        ["raydream", "run"],
+        ["--problem", problem["spec"]["name"], "--agents", str(problem["agents"])],
+        *_in_lines(_settings("--problem-set", problem["spec"]["parameters"])),
+        ["--topology", topology["spec"]["name"], *_settings("--topology-set", topology["spec"]["parameters"])],
+        *_in_lines(["--method", method["name"], *_method(method["parameters"])]),
+        ["--iterations", str(config.get("iterations")), "--record-every", str(config.get("record_every", 10))],
+        [word for name, value in config.get("limits", {}).items() for word in (_option(name), _text(value))],
+        [*_backend(config.get("backend") or {}), *(["--diagnostics"] if config.get("diagnostics") else [])],
+    ]
+    lines = [" ".join(shlex.quote(word) for word in group) for group in groups if group]
+    if len(seeds) <= 1:
+        return " \\\n    ".join([*lines, f"--seed {seeds[0] if seeds else 0}"])
+    loop = " \\\n    ".join([*lines, '--seed "$seed"'])
+    return f"for seed in {' '.join(map(str, seeds))}; do\n  {loop}\ndone"
+
+
+def _in_lines(words: list[str], pairs: int = 5) -> list[list[str]]:
+    """Options and their values, a few to a line."""
+    return [words[place : place + 2 * pairs] for place in range(0, len(words), 2 * pairs)]
+
+
+def _method(parameters: dict[str, Any]) -> list[str]:
+    steps = [word for name in ("eta", "gamma") if name in parameters for word in (f"--{name}", str(parameters[name]))]
+    return steps + _settings("--set", {k: v for k, v in parameters.items() if k not in ("eta", "gamma")})
+
+
+def _backend(backend: dict[str, Any]) -> list[str]:
+    words = ["--backend", str(backend.get("name", "ray"))]
+    for name, option in BACKEND.items():
+        value = backend.get(name)
+        if isinstance(value, list):
+            value = ",".join(map(str, value))
+        words += [option, str(value)] if value is not None else []
+    return words
+
+
+def _settings(option: str, parameters: dict[str, Any]) -> list[str]:
+    return [word for name, value in parameters.items() for word in (option, f"{name}={_text(value)}")]
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def _sketch(config: dict[str, Any], seeds: list[Any]) -> str:
+    problem, topology, method = (config.get(part) or {} for part in ("problem", "topology", "method"))
+    name = str(method.get("name", "?"))
+    kind = f"rd.{METHODS[name].__name__}" if name in METHODS else name
+    arguments = ", ".join(f"{key}={value!r}" for key, value in method.get("parameters", {}).items())
+    options = {key: config[key] for key in ("iterations", "record_every", "diagnostics") if config.get(key) is not None}
+    options |= config.get("limits", {})
+    backend = config.get("backend") or {}
+    options |= {"backend": backend["name"]} if "name" in backend else {}
+    words = "".join(f"{key}={value!r}, " for key, value in options.items())
+    facts = ", ".join(f"{key}={problem[key]}" for key in ("agents", "samples", "dim_x", "dim_y") if key in problem)
+    run = f"rd.run(problem, topology, method, {words}seed="
+    many = f"results = [{run}seed) for seed in {seeds}]"
+    return "\n".join(
+        [
+            "import raydream as rd",
+            "",
+            f"problem = ...  # {problem.get('name', 'yours')}: {facts}".rstrip(": "),
+            f"topology = ...  # {topology.get('name', 'yours')}: m={topology.get('m', '?')}, "
+            f"second_eigenvalue={topology.get('second_eigenvalue', '?')}",
+            f"method = {kind}({arguments})",
+            many if len(seeds) > 1 else f"result = {run}{seeds[0] if seeds else 0})",
+        ]
+    )

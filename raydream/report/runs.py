@@ -1,0 +1,151 @@
+"""Runs as the report sees them, from whatever holds histories: results, a comparison, a long table."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from raydream.report.counting import paper_columns
+from raydream.types import Array
+
+NOT_METRICS = {"iteration", "sfo", "rounds", "messages", "bytes", "seconds", "sfo_paper", "rounds_paper"}
+
+
+@dataclass
+class Run:
+    """One run: its group's label, its seed, its history by columns, and what is known of it."""
+
+    label: str
+    seed: Any
+    columns: dict[str, Array]
+    config: dict[str, Any]
+    outcome: str = ""
+    reason: str = ""
+    recoveries: list[dict[str, Any]] = field(default_factory=list)
+    distances: Array | None = None  # one row per record, one column per agent
+
+    @property
+    def method(self) -> str:
+        """The method's name, which may be shorter than the label."""
+        return str(self.config.get("method", {}).get("name", self.label))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The method's parameters that are set."""
+        given = self.config.get("method", {}).get("parameters", {})
+        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def metrics(self) -> list[str]:
+        """The columns that say what was achieved, not what was spent, if anything was recorded in them."""
+        return [name for name, values in self.columns.items() if name not in NOT_METRICS and np.isfinite(values).any()]
+
+    def last(self, column: str) -> float:
+        """The last record of a column, NaN where there is none."""
+        values = self.columns.get(column)
+        return float(values[-1]) if values is not None and len(values) else float("nan")
+
+
+def collect(source: Any, configs: Mapping[str, dict[str, Any]] | None = None) -> list[Run]:
+    """The runs in a result, several results, a mapping of labels to results, a comparison, or a long table.
+
+    A long table has the columns `method` and `seed` beside those of a history; `configs` gives a configuration by
+    method. Runs that differ in nothing but the seed share a label.
+    """
+    if isinstance(source, Run):
+        return [source]
+    if hasattr(source, "results"):
+        return [_run(label, seed, result) for (label, seed), result in source.results.items()]
+    if hasattr(source, "history") and hasattr(source, "config"):
+        return collect([source])
+    if hasattr(source, "groupby"):
+        return _from_table(source, configs or {})
+    if isinstance(source, Mapping):
+        return [run for label, one in source.items() for run in _relabelled(str(label), collect(one))]
+    if not isinstance(source, Iterable) or isinstance(source, str | bytes):
+        raise TypeError(f"`runs` must be results, a comparison or a history table; got {type(source).__name__}.")
+    results = list(source)
+    if all(isinstance(one, Run) for one in results):
+        return results
+    labels = _labels([result.config for result in results])
+    return [_run(label, one.config.get("seed"), one) for label, one in zip(labels, results, strict=True)]
+
+
+def grouped(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    """The runs by label, in the order in which labels first appear."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.label, []).append(run)
+    return groups
+
+
+def variants(groups: Mapping[str, list[Run]]) -> dict[str, int]:
+    """For every label the number of labels before it that belong to the same method."""
+    methods = [runs[0].method for runs in groups.values()]
+    return {label: methods[:place].count(methods[place]) for place, label in enumerate(groups)}
+
+
+def words(parameters: Mapping[str, Any]) -> str:
+    """Parameters as people write them: eta=0.1, K=3."""
+    return ", ".join(f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items())
+
+
+def _run(label: str, seed: Any, result: Any) -> Run:
+    columns = {str(name): result.history[name].to_numpy(dtype=np.float64) for name in result.history.columns}
+    distances = getattr(result, "distances", None)
+    return Run(
+        label=str(label),
+        seed=seed,
+        columns=columns | paper_columns(columns, result.config),
+        config=result.config,
+        outcome=result.outcome,
+        reason=result.reason,
+        recoveries=list(result.recoveries),
+        distances=None if distances is None else np.asarray(distances, dtype=np.float64),
+    )
+
+
+def _from_table(table: Any, configs: Mapping[str, dict[str, Any]]) -> list[Run]:
+    for needed in ("method", "iteration"):
+        if needed not in table.columns:
+            raise ValueError(f"`runs` must be a table with a column `{needed}`; it has {', '.join(table.columns)}.")
+    keys = ["method", "seed"] if "seed" in table.columns else ["method"]
+    runs = []
+    for key, part in table.groupby(keys, sort=False):
+        columns = {str(name): part[name].to_numpy(dtype=np.float64) for name in part.columns if name not in keys}
+        config = dict(configs.get(key[0], {"method": {"name": str(key[0]), "parameters": {}}}))
+        seed = key[1] if len(keys) == 2 else None
+        runs.append(Run(str(key[0]), seed, columns | paper_columns(columns, config), config))
+    return runs
+
+
+def _relabelled(label: str, runs: list[Run]) -> list[Run]:
+    for run in runs:
+        run.label = label
+    return runs
+
+
+def _labels(configs: list[dict[str, Any]]) -> list[str]:
+    """The method's name, and in brackets what tells its runs apart besides the seed."""
+    facts = [_telling(config) for config in configs]
+    labels = []
+    for config, own in zip(configs, facts, strict=True):
+        name = str(config["method"]["name"])
+        same = [other for rival, other in zip(configs, facts, strict=True) if rival["method"]["name"] == name]
+        differing = {key: value for key, value in own.items() if any(other.get(key) != value for other in same)}
+        labels.append(f"{name} ({words(differing)})" if differing else name)
+    return labels
+
+
+def _telling(config: dict[str, Any]) -> dict[str, Any]:
+    problem, topology = config.get("problem", {}), config.get("topology", {})
+    spec = (problem.get("spec") or {}).get("parameters", {})
+    return {
+        **config["method"].get("parameters", {}),
+        "problem": problem.get("name"),
+        **{key: str(value) for key, value in spec.items()},
+        "topology": topology.get("name"),
+        "agents": topology.get("m"),
+        "lambda2": round(topology.get("second_eigenvalue") or 0.0, 6),
+    }

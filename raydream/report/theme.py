@@ -1,0 +1,125 @@
+"""The one look of all figures: colours by method, names of axes with their units, a light and a dark template."""
+
+import colorsys
+import zlib
+from typing import Any
+
+# After Okabe and Ito, whose colours readers with any colour vision tell apart; the less usual methods are dashed too.
+COLOURS = {
+    "dream": "#0072B2",
+    "gt-da": "#E69F00",
+    "gt-gda": "#009E73",
+    "gt-srvr": "#CC79A7",
+    "dm-hsgd": "#D55E00",
+    "dgda-vr": "#56B4E9",
+    "gda": "#7F7F7F",
+    "sgda": "#A6761D",
+    "dgda": "#8C6BB1",
+}
+OTHERS = ("#44AA99", "#999933", "#CC6677", "#AA4499", "#117733", "#6699CC", "#997700")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+FIRST_DASH = {"gda": 1, "sgda": 2, "dgda": 3}
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+NEUTRAL = "#8793A1"  # readable on white and on near black
+ACCENT = COLOURS["dream"]
+
+AXES = {
+    "iteration": "iterations",
+    "sfo": "SFO calls of all agents",
+    "rounds": "communication rounds",
+    "messages": "messages on directed links",
+    "bytes": "payload sent (bytes)",
+    "seconds": "time without evaluation (s)",
+    "sfo_paper": "SFO calls, counted as in the paper",
+    "rounds_paper": "rounds, counted as in the paper",
+}
+SHORT = {"sfo": "SFO calls", "rounds": "rounds", "messages": "messages", "bytes": "bytes", "seconds": "seconds"}
+METRICS = {
+    "primal": "P(x̄)",
+    "grad_norm": "‖∇P(x̄)‖",
+    "consensus": "consensus error ‖Z − 1z̄‖²",
+    "tracking": "tracking error ‖S − 1s̄‖²",
+    "Psi": "Ψ = P(x̄) − P* + α (P(x̄) − f(x̄, ȳ))",
+    "C": "C = ‖Z − 1z̄‖² + η² ‖S − 1s̄‖²",
+    "V": "V, variance of the estimators",
+    "U": "U, squared error of their mean",
+    "Phi": "Φ, the Lyapunov function",
+}
+LOGARITHMIC = ("grad_norm", "consensus", "tracking", "C", "V", "U")  # metrics that fall by orders of magnitude
+
+
+def colour(method: str) -> str:
+    """The colour of a method: always the same, also for a method of one's own."""
+    return COLOURS.get(method) or OTHERS[zlib.crc32(method.encode()) % len(OTHERS)]
+
+
+def line(method: str, variant: int = 0) -> dict[str, Any]:
+    """Colour and dash of the `variant`-th configuration of a method in one figure."""
+    dash = FIRST_DASH.get(method, 0) + variant
+    return {"color": _lighter(colour(method), variant // len(DASHES)), "dash": DASHES[dash % len(DASHES)]}
+
+
+def translucent(hexadecimal: str, opacity: float) -> str:
+    """A colour to fill a band with."""
+    red, green, blue = (int(hexadecimal[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
+def axis_name(column: str) -> str:
+    """What to write along an axis that shows a column of the history."""
+    return AXES.get(column) or METRICS.get(column) or column
+
+
+def ticks(column: str) -> dict[str, Any]:
+    """Tick labels: 20k and 3M for costs, powers of ten for metrics."""
+    return {"exponentformat": "SI" if column in AXES and column != "seconds" else "power", "minexponent": 3}
+
+
+def template(dark: bool = False) -> dict[str, Any]:
+    """The layout that every figure starts from."""
+    ink, soft, grid = ("#E6E9EE", "#A9B3C0", "#2C333D") if dark else ("#1B2430", "#55606E", "#E3E7EC")
+    axis = {
+        "gridcolor": grid,
+        "linecolor": grid,
+        "zerolinecolor": grid,
+        "tickfont": {"color": soft},
+        "title": {"standoff": 8, "font": {"size": 13}},
+        "automargin": True,
+    }
+    return {
+        "layout": {
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "font": {"family": FONT, "size": 13, "color": ink},
+            "colorway": [*COLOURS.values()],
+            "margin": {"l": 58, "r": 16, "t": 30, "b": 48},
+            "xaxis": axis,
+            "yaxis": axis,
+            "hoverlabel": {
+                "bgcolor": "#232A33" if dark else "#FFFFFF",
+                "bordercolor": soft,
+                "font": {"family": FONT, "size": 12, "color": ink},
+                "align": "left",
+            },
+            "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": soft, "activecolor": ink},
+        }
+    }
+
+
+def finished(figure: Any, dark: bool = False, **layout: Any) -> Any:
+    """The figure in this look."""
+    background = "#14181E" if dark else "#FFFFFF"
+    figure.update_layout(template=template(dark), paper_bgcolor=background, plot_bgcolor=background, **layout)
+    return figure
+
+
+def _lighter(hexadecimal: str, steps: int) -> str:
+    """The same hue, lighter with every step, back at the start after three."""
+    if steps % 3 == 0:
+        return hexadecimal
+    red, green, blue = (int(hexadecimal[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    hue, light, saturation = colorsys.rgb_to_hls(red, green, blue)
+    mixed = colorsys.hls_to_rgb(hue, light + (0.85 - light) * (steps % 3) / 3, saturation)
+    return "#" + "".join(f"{round(255 * part):02X}" for part in mixed)

@@ -1,0 +1,656 @@
+"""The report: figures hold the right numbers, and the page opens from disk, obeys its switches and harms nobody."""
+
+import base64
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import zlib
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import raydream as rd
+from raydream import specs
+from raydream.report import Plot, figures, report, theme, write_report
+from raydream.report.bands import thinned
+from raydream.report.convergence import median_and_band
+from raydream.report.lyapunov import pieces
+from raydream.report.network import eigenvalues, mixing_residuals
+from raydream.report.packing import pack
+from raydream.report.page import page
+from raydream.report.reproduce import reproduce
+from raydream.report.runs import Run, collect, grouped
+from raydream.streams import Streams
+
+HOSTILE = "<!--<script </script x><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
+CONFIG = {"method": {"name": "dream", "parameters": {"eta": 0.1, "K": 3}}}
+
+
+def history(rows, seed=0, rate=4.0):
+    """A made-up history of a noisy method."""
+    draw, t = np.random.default_rng(seed), np.arange(rows)
+    coins = draw.random(rows) < 0.1
+    rounds = 4 + 6 * t
+    norm = np.exp(-rate * t / rows) * (1 + 0.3 * np.abs(draw.standard_normal(rows)))
+    return pd.DataFrame(
+        {
+            "iteration": t,
+            "sfo": 2000 + np.cumsum(np.where(coins, 2000, 512)),
+            "rounds": rounds,
+            "messages": 16 * rounds,
+            "bytes": 16 * rounds * 984,
+            "seconds": np.cumsum(draw.random(rows) * 1e-3),
+            "primal": 0.5 + norm**2 * (1 + 0.01 * draw.standard_normal(rows)),
+            "grad_norm": norm,
+            "consensus": norm**2 * draw.random(rows),
+            "tracking": norm * draw.random(rows),
+        }
+    )
+
+
+def table(histories):
+    """Histories by (method, seed) as one long table."""
+    return pd.concat([h.assign(method=method, seed=seed) for (method, seed), h in histories.items()])
+
+
+def curves(method="dream", **columns):
+    """Runs of one method, one for each row of every column."""
+    seeds = range(len(next(iter(columns.values()))))
+    return [
+        Run(method, seed, {name: np.array(rows[seed], dtype=float) for name, rows in columns.items()}, CONFIG)
+        for seed in seeds
+    ]
+
+
+def line(figure, name):
+    return next(trace for trace in figure.data if trace.name == name)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return specs.build_problem("quadratic", 6, {"samples": 30, "dim_x": 4, "dim_y": 3})
+
+
+@pytest.fixture(scope="module")
+def ring():
+    return specs.build_topology("ring", 6, {"self_weight": 0.5})
+
+
+@pytest.fixture(scope="module")
+def results(problem, ring):
+    """DREAM and GT-GDA over three seeds."""
+    methods = [rd.DREAM(eta=0.05, gamma=0.5, p=0.2, b=4, K=2, K_large=3), rd.GTGDA(eta=0.05, gamma=0.5)]
+    return [
+        rd.run(problem, ring, m, iterations=60, seed=s, record_every=2, backend="local", diagnostics=True)
+        for m in methods
+        for s in range(3)
+    ]
+
+
+# ---------------------------------------------------------------- figures
+
+
+def test_the_line_is_the_median_and_the_band_its_quartiles():
+    """At every recorded place: 3 of (1, 3, 9), and quartiles 2 and 6."""
+    runs = curves(iteration=[[0, 1]] * 3, sfo=[[0, 10]] * 3, grad_norm=[[8, 1], [8, 3], [8, 9]])
+    low, high, middle = figures.convergence(runs, x="sfo", y="grad_norm").data
+    assert list(middle.x) == [0, 10] and list(middle.y) == [8, 3]
+    assert list(low.y) == [8, 2] and list(high.y) == [8, 6]
+
+
+def test_a_run_is_a_step_function_that_ends_where_it_ends():
+    """Between records a run keeps its last value; after its end it has none, and the others go on."""
+    runs = curves(iteration=[[0, 1], [0, 2]], sfo=[[0, 10], [0, 20]], primal=[[4, 2], [8, 0]])
+    grid, median, _, _ = median_and_band(runs, "sfo", "primal", (0.25, 0.75))
+    assert list(grid) == [0, 10, 20] and list(median) == [6, 5, 0]
+
+
+def test_a_seed_that_diverged_counts_as_infinity():
+    """It pulls the median up; it does not drop out."""
+    runs = curves(iteration=[[0, 1]] * 3, sfo=[[0, 1]] * 3, grad_norm=[[1, 2], [1, 4], [1, np.nan]])
+    assert median_and_band(runs, "sfo", "grad_norm", (0.25, 0.75))[1][1] == 4
+
+
+def test_a_single_run_is_drawn_record_by_record(results):
+    """Without seeds there is nothing to average."""
+    drawn = figures.convergence(results[0], x="rounds", y="primal").data
+    assert len(drawn) == 1
+    assert np.array_equal(drawn[0].x, results[0].history["rounds"])
+    assert np.array_equal(drawn[0].y, results[0].history["primal"])
+    assert "eta=0.05" in drawn[0].hovertemplate
+
+
+def test_a_log_axis_without_positive_values_stays_linear():
+    """There would be nothing to see."""
+    runs = curves(iteration=[[0, 1]], sfo=[[0, 0]], primal=[[-1, -2]], grad_norm=[[0, 1]])
+    layout = figures.convergence(runs, y="primal", log_x=True, log_y=True).layout
+    assert (layout.xaxis.type, layout.yaxis.type) == ("linear", "linear")
+    assert figures.convergence(runs, y="grad_norm").layout.yaxis.type == "log"
+
+
+def test_a_method_keeps_its_colour():
+    """Nine known methods have nine colours; another one's depends on its name alone; configurations differ too."""
+    assert len(set(theme.COLOURS.values())) == len(theme.COLOURS) == 9
+    code = "from raydream.report import theme; print(theme.colour('mine'))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert said == theme.colour("mine")
+    assert theme.colour("dream") == "#0072B2"
+    looks = [tuple(theme.line("dream", variant).values()) for variant in range(12)]
+    assert len(set(looks)) == 12
+
+
+def test_runs_that_differ_only_in_the_seed_share_a_label(problem, ring, results):
+    """What else differs stands in the label."""
+    assert list(grouped(collect(results))) == ["dream", "gt-gda"]
+    other = rd.run(
+        problem, ring, rd.DREAM(eta=0.05, gamma=0.5, p=0.2, b=4, K=1, K_large=3), iterations=2, backend="local"
+    )
+    labels = list(grouped(collect([*results, other])))
+    assert labels[0] == "dream (K=2)" and labels[2].startswith("dream (K=1")
+
+
+def test_bars_show_the_first_record_at_the_target():
+    """Medians over seeds; a seed that does not get there counts as infinity."""
+    runs = curves(
+        iteration=[[0, 1, 2]] * 3, sfo=[[0, 5, 9], [0, 6, 9], [0, 7, 9]], grad_norm=[[3, 1, 0], [3, 2, 1], [3, 2.5, 2]]
+    )
+    (bar,) = figures.to_reach(runs, 2.0, costs=("sfo",)).data
+    assert bar.x[0] == 6
+    (bar,) = figures.to_reach(runs, 0.5, costs=("sfo",)).data
+    assert bar.x[0] == 0 and bar.text[0] == "not reached"
+
+
+def test_the_suggested_target_is_reached_by_every_method(results):
+    """So the first picture compares all."""
+    assert all(bar.text[0] != "not reached" for bar in figures.to_reach(results).data)
+
+
+def test_a_method_that_gets_nowhere_does_not_set_the_target():
+    """Else one that blows up would move the target to the start."""
+    runs = curves(iteration=[[0, 1]], sfo=[[0, 5]], grad_norm=[[8, 1]])
+    runs += curves("gt-da", iteration=[[0, 1]], sfo=[[0, 5]], grad_norm=[[8, 900]])
+    assert [bar.x[0] for bar in figures.to_reach(runs, costs=("sfo",)).data] == [5, 0]
+
+
+def test_ledger_bars_are_the_final_bills(results):
+    """SFO, rounds, messages, bytes of one run."""
+    bill = results[0].ledger
+    assert [bar.x[0] for bar in figures.ledger(results[0]).data] == [bill.sfo, bill.rounds, bill.messages, bill.bytes]
+
+
+def test_the_network_figure_tells_every_weight():
+    """Links half way with their W_ij, agents with their W_ii."""
+    path = rd.topology.path(4)
+    *_, links, agents = figures.network(path).data
+    assert [(int(i), int(j)) for i, j, _ in links.customdata] == [(0, 1), (1, 2), (2, 3)]
+    assert all(path.W[int(i), int(j)] == weight for i, j, weight in links.customdata)
+    assert np.array_equal(agents.customdata[:, 1], path.W.diagonal())
+
+
+def test_the_spectrum_is_that_of_the_ring_and_of_its_rounds():
+    """lambda_k = (1 + cos(2 pi k / m)) / 2 for self weight 1/2, and the K-round operator's range."""
+    ring = rd.topology.ring(7, self_weight=0.5)
+    expected = np.sort((1 + np.cos(2 * np.pi * np.arange(1, 7) / 7)) / 2)
+    assert np.allclose(eigenvalues(ring), expected)
+    _, after, before = figures.spectrum(ring, K=3).data
+    assert np.allclose(before.x, expected)
+    assert np.allclose((min(after.y), max(after.y)), ring.mixing_range(3))
+
+
+def test_mixing_speed_is_the_size_of_the_mixing_range():
+    """For gossip and both momenta, at every number of rounds."""
+    star = rd.topology.star(6)
+    lines = mixing_residuals(star, 5)
+    assert len(lines) == 3
+    kinds = [("gossip", "optimal"), ("fastmix", "optimal"), ("fastmix", "paper")]
+    for left, (method, momentum) in zip(lines.values(), kinds, strict=True):
+        assert np.allclose(left, [np.abs(star.mixing_range(k, method, momentum)).max() for k in range(6)])
+
+
+def test_the_lyapunov_pieces_add_up(results):
+    """Phi = Psi + C/(m eta) + eta V/(m p) + eta U/p, as recorded."""
+    for result in results:
+        assert np.allclose(sum(pieces(collect(result)[0]).values()), result.history["Phi"])
+
+
+def test_the_heat_map_has_a_row_for_each_agent():
+    """log10 of the distances, agents upwards, records along."""
+    matrix = np.array([[1.0, 10.0, 100.0], [0.1, 1.0, 0.0]])
+    (drawn,) = figures.distances(matrix, [0, 5]).data
+    assert np.array_equal(drawn.x, [0, 5])
+    assert np.array_equal(drawn.z, [[0, -1], [1, 0], [2, np.nan]], equal_nan=True)
+
+
+def test_the_promise_is_the_theorems(results):
+    """Each point of the line is what the theorem prescribes for that accuracy."""
+    constants = {"L": 2.0, "mu": 1.0, "psi0": 3.0, "n": 30}
+    drawn = figures.convergence(results[0], x="sfo", constants=constants).data[-1]
+    assert "promised" in drawn.name
+    gap = 1 - results[0].config["topology"]["second_eigenvalue"]
+    made = rd.theory.dream_parameters(epsilon=float(drawn.y[7]), m=6, delta=gap, **constants)
+    assert drawn.x[7] == made.sfo
+
+
+@pytest.mark.parametrize("q", [1.0, 0.5])
+def test_the_papers_counting_follows_from_the_ledger(problem, ring, q):
+    """b instead of 2b for a correction and tracker rounds only, checked against the coins themselves."""
+    method = rd.DREAM(eta=0.05, gamma=0.5, p=0.3, q=q, b=4, K0=5, K=2, K_large=3)
+    result = rd.run(problem, ring, method, iterations=40, seed=3, record_every=7, backend="local")
+    (run,) = collect(result)
+    streams = Streams(3)
+    coins = np.cumsum([0] + [streams.at("coin", iteration=t).random() < 0.3 for t in range(40)])
+    t = run.columns["iteration"].astype(int)
+    corrections = run.columns["sfo"] - 6 * 30 * (1 + coins[t])
+    assert coins[-1] > 0 and corrections[-1] > 0
+    assert np.array_equal(run.columns["sfo_paper"], 6 * 30 * (1 + coins[t]) + corrections / 2)
+    assert np.array_equal(run.columns["rounds_paper"], 5 + 2 * t + coins[t])
+
+
+def test_the_plot_object_offers_every_figure(results):
+    """One call each, from what the results hold."""
+    plot = Plot(results)
+    for name in ("convergence", "to_reach", "ledger", "network", "spectrum", "mixing_speed", "lyapunov"):
+        assert getattr(plot, name)().data
+    assert plot.spectrum().data[1].name.startswith("2 rounds of fastmix")
+    with pytest.raises(ValueError, match="no record of the agents' distances"):
+        plot.distances()
+
+
+def test_mistakes_get_a_sentence():
+    """The argument, the rule, what came."""
+    with pytest.raises(ValueError, match=r"`x` must be one of .*; got 'gradients'"):
+        figures.convergence(table({("dream", 0): history(5)}), x="gradients")
+    with pytest.raises(ValueError, match="`runs` must hold at least one run"):
+        write_report("never.html", [])
+    with pytest.raises(ValueError, match="must have recorded a metric"):
+        write_report("never.html", table({("dream", 0): history(5)[["iteration", "sfo"]]}))
+    with pytest.raises(TypeError, match="`runs` must be results"):
+        collect(7)
+
+
+# ---------------------------------------------------------------- data in few bytes
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=300), st.integers(10, 60))
+def test_thinning_keeps_ends_and_extremes(values, rows):
+    """What a reader would miss is still there, and there is no more than was allowed."""
+    curve = np.array(values)
+    kept = thinned([curve], rows)
+    assert len(kept) <= rows
+    assert {0, len(curve) - 1} <= set(kept)
+    assert curve[kept].min() == curve.min() and curve[kept].max() == curve.max()
+
+
+def unpacked(packed, run, name):
+    """What the page does to get a column back."""
+    body = zlib.decompress(base64.b64decode(packed.text))
+    at, kind = packed.runs[run]["columns"][name]
+    rows, size = packed.runs[run]["rows"], 4 if kind == "f4" else 8
+    planes = np.frombuffer(body[at : at + rows * size], dtype=np.uint8).reshape(size, rows)
+    values = np.frombuffer(planes.T.tobytes(), dtype=f"<f{size}").astype(float)
+    if kind in ("step", "micro"):
+        values = np.cumsum(values) / (1e6 if kind == "micro" else 1)
+    return values
+
+
+def test_packed_columns_come_back_bit_for_bit():
+    """Seconds to a microsecond, all else exactly."""
+    runs = collect(table({("dream", 0): history(500), ("gt-da", 0): history(300, 1)}))
+    packed = pack(runs, 10**7)
+    assert packed.exact
+    for number, run in enumerate(runs):
+        for name, column in run.columns.items():
+            back = unpacked(packed, number, name)
+            assert np.abs(back - column).max() <= (6e-7 if name == "seconds" else 0), name
+
+
+def test_too_much_data_is_thinned_until_it_fits():
+    """Single precision first, then fewer rows, ends kept."""
+    runs = collect(table({("dream", 0): history(4000)}))
+    full = len(pack(runs, 10**7).text)
+    single = pack(runs, int(full * 0.8))
+    assert single.rows == 4000 and not single.exact
+    few = pack(runs, full // 4)
+    assert few.rows < 4000 and len(few.text) <= full // 4
+    assert unpacked(few, 0, "iteration")[[0, -1]].tolist() == [0, 3999]
+
+
+# ---------------------------------------------------------------- the page as text
+
+
+class Elements(HTMLParser):
+    """Every element with its attributes."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+
+def facts_of(text):
+    """What the page's program reads."""
+    return json.loads(text.split('id="facts">')[1].split("</script>")[0])
+
+
+def hostile_runs():
+    return [
+        Run(HOSTILE, HOSTILE, {name: h.to_numpy(float) for name, h in history(20).items()},
+            {"method": {"name": HOSTILE, "parameters": {HOSTILE: HOSTILE}}, "problem": {"name": HOSTILE},
+             "raydream": HOSTILE, "versions": {HOSTILE: HOSTILE}}, HOSTILE, HOSTILE, [{"note": HOSTILE}])
+    ]  # fmt: skip
+
+
+def test_nothing_is_loaded_from_elsewhere(results, tmp_path):
+    """No element refers to another place, and the page's policy forbids it."""
+    text = report(results, tmp_path / "r.html").read_text()
+    elements = Elements(text)
+    assert not [found for found in elements.found if {"src", "href", "srcset", "data", "action"} & found[1].keys()]
+    assert "url(" not in text.split("<body>")[0] and "@import" not in text.split("<body>")[0]
+    policy = next(a["content"] for tag, a in elements.found if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe-eval" not in policy
+
+
+def test_what_run_files_say_stays_text():
+    """A name that looks like markup adds no element and ends no script."""
+    kind = [(tag, a.get("id")) for tag, a in Elements(page(collect(table({("dream", 0): history(20)})))).found]
+    text = page(hostile_runs(), HOSTILE, {(HOSTILE, 0): HOSTILE})
+    elements = Elements(text)
+    assert sum(tag == "script" for tag, _ in elements.found) == kind.count(("script", None)) + 3 == 4
+    assert not [tag for tag, _ in elements.found if tag == "img"]
+    assert not [a for _, a in elements.found if any(name.startswith("on") for name in a)]
+    assert "<" not in text.split('id="facts">')[1].split("</script>")[0]
+    assert facts_of(text)["groups"][0]["label"] == HOSTILE
+
+
+def test_the_page_of_100000_records_is_below_6_megabytes(tmp_path):
+    """With every record in it."""
+    path = write_report(tmp_path / "big.html", table({("dream", 0): history(100_000)}))
+    assert path.stat().st_size < 6_000_000
+    assert "All 100,000 records are here" in path.read_text()
+
+
+def test_the_page_of_50_long_runs_is_below_6_megabytes(tmp_path):
+    """Thinned, and it says so."""
+    runs = {(name, seed): history(8000, seed) for name in ("dream", "gt-da") for seed in range(25)}
+    path = write_report(tmp_path / "many.html", table(runs))
+    assert path.stat().st_size < 6_000_000
+    assert "of 400,000 records are kept here" in path.read_text()
+
+
+def test_the_page_replaces_another_as_a_whole(results, tmp_path):
+    """Folders are made, and nothing else is left in them."""
+    for _ in range(2):
+        assert report(results[0], tmp_path / "a" / "r.html", title="A title") == tmp_path / "a" / "r.html"
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["r.html"]
+    assert "<title>A title</title>" in (tmp_path / "a" / "r.html").read_text()
+
+
+def test_the_command_makes_the_same_parts_again(results):
+    """Method, problem and topology, read from the command as the command line reads it."""
+    words = shlex.split(reproduce(collect(results[0])).replace("\\\n", " "))
+    assert words[:2] == ["raydream", "run"]
+    options = {}
+    for option, value in zip(words[2::2], words[3::2], strict=False):
+        if option == "--diagnostics":
+            break
+        options.setdefault(option, []).append(value)
+    steps = {name: float(options[f"--{name}"][0]) for name in ("eta", "gamma")}
+    made = specs.build_method(options["--method"][0], steps | specs.parse_parameters("--set", options["--set"]))
+    assert made == rd.DREAM(**results[0].config["method"]["parameters"])
+    assert specs.parse_parameters("--problem-set", options["--problem-set"]) == {"samples": 30, "dim_x": 4, "dim_y": 3}
+    assert options["--topology-set"] == ["self_weight=0.5"] and options["--agents"] == ["6"]
+
+
+def test_a_network_is_drawn_once_for_each_way_of_mixing(problem, ring, results):
+    """Gossip beside FastMix on the same network adds no picture; other rounds of FastMix do."""
+    assert len(facts_of(page(collect(results)))["networks"]) == 1
+    other = rd.run(problem, ring, rd.DREAM(eta=0.05, gamma=0.5, b=4, K=4), iterations=1, backend="local")
+    assert len(facts_of(page(collect([*results, other])))["networks"]) == 2
+    assert len(facts_of(page(collect(results[3:])))["networks"]) == 1
+
+
+def test_several_seeds_become_a_loop_and_unknown_parts_a_sketch(results):
+    """Where the record does not say how a part was built, the reader is told what to put there."""
+    assert reproduce(collect(results[:3])).startswith("for seed in 0 1 2; do")
+    config = {**results[0].config, "topology": {**results[0].config["topology"], "spec": None}}
+    sketch = reproduce(collect(replace(results[0], config=config)))
+    assert "topology = ...  # ring: m=6" in sketch and "method = rd.DREAM(eta=0.05, gamma=0.5" in sketch
+    compile(sketch, "sketch", "exec")
+
+
+def test_results_load_no_plotly():
+    """Pictures cost nothing to those who do not look."""
+    code = "import raydream.result, sys; sys.exit('plotly' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+# ---------------------------------------------------------------- the page in a browser
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium."""
+    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if binary is None or driver is None:
+        pytest.skip("no browser found: install one with `apt-get install chromium chromium-driver`")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium found: install it with pip")
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-sync",
+                     "disable-background-networking", "disable-component-update", "disable-dev-shm-usage",
+                     f"user-data-dir={profile}", "window-size=1366,768"):  # fmt: skip
+            options.add_argument(f"--{flag}")
+        started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+        started.set_script_timeout(60)
+        try:
+            yield Reader(started)
+        finally:
+            started.quit()
+
+
+class Reader:
+    """Somebody who opens a page, turns its switches, and looks at what is drawn."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def open(self, path, width=1366, height=768, scheme="light"):
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
+        self.driver.get(path.as_uri())
+        self.driver.execute_async_script(
+            "const done = arguments[0], root = document.documentElement;"
+            "const look = () => root.dataset.ready ? done() : setTimeout(look, 20); look()"
+        )
+
+    def ask(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def put(self, id, value):
+        """Choose an option, tick a box, type a number or move a slider."""
+        self.ask(
+            "const e = document.getElementById(arguments[0]), v = arguments[1];"
+            "if (e.type === 'checkbox') e.checked = v; else e.value = v;"
+            "for (const kind of ['input', 'change']) e.dispatchEvent(new Event(kind, { bubbles: true }))",
+            id,
+            value,
+        )
+
+    def press(self, label):
+        self.driver.find_element("css selector", f"#legend button[data-label='{label}']").click()
+
+    def axis(self, which):
+        script = (
+            "const a = document.getElementById('convergence')._fullLayout[arguments[0]]; return [a.title.text, a.type]"
+        )
+        return tuple(self.ask(script, which))
+
+    def lines(self):
+        """The drawn lines that can be seen, by name."""
+        script = (
+            "return document.getElementById('convergence').data.filter(t => t.meta === 'line' && t.visible !== false)"
+            ".map(t => [t.name, Array.from(t.x), Array.from(t.y)])"
+        )
+        return {name: (np.array(x, dtype=float), np.array(y, dtype=float)) for name, x, y in self.ask(script)}
+
+    def bars(self, id, number=0):
+        script = (
+            "const d = document.getElementById(arguments[0]).children[arguments[1]].data;"
+            "return d[0].customdata.map((name, i) => [name, d[0].x[i], d[1].text[i]])"
+        )
+        return {name: (value, text) for name, value, text in self.ask(script, id, number)}
+
+    def complaints(self):
+        return [entry for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+@pytest.fixture
+def reader(browser):
+    """The browser; whatever was done with it, nothing complained in the console and nothing was loaded."""
+    browser.complaints()
+    yield browser
+    assert browser.complaints() == []
+    assert browser.ask("return performance.getEntriesByType('resource').map(entry => entry.name)") == []
+
+
+@pytest.fixture(scope="module")
+def page_file(results, tmp_path_factory):
+    constants = {"L": 2.0, "mu": 1.0, "psi0": 3.0, "n": 30}
+    return report(results, tmp_path_factory.mktemp("report") / "r.html", constants=constants)
+
+
+def test_the_page_draws_the_numbers_of_the_python_figures(reader, page_file, results):
+    """Same medians, same places."""
+    reader.open(page_file)
+    drawn = reader.lines()
+    assert list(drawn) == ["dream", "gt-gda"]
+    runs = grouped(collect(results))["dream"]
+    grid, median, _, _ = median_and_band(runs, "sfo", "grad_norm", (0.25, 0.75), points=10_000)
+    assert np.array_equal(drawn["dream"][0], grid)
+    assert np.array_equal(drawn["dream"][1], median)
+
+
+def test_the_x_axis_can_be_switched(reader, page_file, results):
+    """To every cost, the paper's counting too, and each line follows."""
+    reader.open(page_file)
+    for name in ("rounds", "bytes", "seconds", "iteration", "messages", "sfo_paper", "rounds_paper"):
+        reader.put("x", name)
+        assert reader.axis("xaxis") == (theme.axis_name(name), "linear")
+        runs = grouped(collect(results))["gt-gda"]
+        assert reader.lines()["gt-gda"][0].max() == pytest.approx(max(run.last(name) for run in runs), abs=1e-6)
+
+
+def test_the_metric_and_the_scales_can_be_switched(reader, page_file, results):
+    """P is linear by itself, errors are logarithmic, and both axes can be either."""
+    reader.open(page_file)
+    assert reader.axis("yaxis") == (theme.axis_name("grad_norm"), "log")
+    reader.put("y", "primal")
+    assert reader.axis("yaxis") == (theme.axis_name("primal"), "linear")
+    reader.put("y", "consensus")
+    assert reader.axis("yaxis") == (theme.axis_name("consensus"), "log")
+    assert "cannot be shown on a log axis" in reader.ask("return document.getElementById('note').textContent")
+    reader.put("log-y", False)
+    reader.put("log-x", True)
+    assert (reader.axis("yaxis")[1], reader.axis("xaxis")[1]) == ("linear", "log")
+    last = max(run.last("consensus") for run in grouped(collect(results))["gt-gda"])
+    assert reader.lines()["gt-gda"][1][-1] <= last
+
+
+def test_traces_can_be_toggled(reader, page_file):
+    """A hidden method leaves the lines and the bars, and comes back."""
+    reader.open(page_file)
+    reader.press("dream")
+    assert list(reader.lines()) == ["gt-gda"] == list(reader.bars("reach"))
+    reader.press("dream")
+    assert list(reader.lines()) == ["dream", "gt-gda"] == list(reader.bars("ledger"))
+
+
+def test_the_target_can_be_moved(reader, page_file, results):
+    """By number and by slider; the bars are those of the Python figure."""
+    reader.open(page_file)
+    for target in (0.5, 0.05):
+        reader.put("target", target)
+        for bar in figures.to_reach(results, target, costs=("sfo",)).data:
+            value, text = reader.bars("reach")[bar.name]
+            assert value == bar.x[0] and (text == "not reached") == (bar.text[0] == "not reached")
+    before = reader.bars("reach")
+    reader.put("slider", 900)
+    assert float(reader.ask("return document.getElementById('target').value")) > 0.05
+    assert reader.bars("reach") != before
+    reader.put("metric", "primal")
+    assert float(reader.ask("return document.getElementById('target').value")) != 0
+
+
+def test_the_other_figures_are_there(reader, page_file):
+    """Network, spectrum, mixing speed and the Lyapunov function are drawn; what was not recorded is not."""
+    reader.open(page_file)
+    drawn = "return document.getElementById(arguments[0]).querySelectorAll('.trace').length"
+    for name in ("network", "spectrum", "mixing", "lyapunov"):
+        assert reader.ask(drawn, name) > 1
+    assert not reader.ask("return document.getElementById('s-distances').checkVisibility()")
+    reader.put("which-lyapunov", "1")
+    reader.put("log-lyapunov", True)
+    assert reader.ask("return document.getElementById('lyapunov')._fullLayout.yaxis.type") == "log"
+
+
+def test_the_theorem_can_be_laid_over_the_measurement(reader, page_file):
+    """On a log axis, because it promises so much less than is seen."""
+    reader.open(page_file)
+    reader.put("promise", True)
+    names = reader.ask("return document.getElementById('convergence').data.map(t => t.name)")
+    assert names[-1] == "theorem" and reader.axis("xaxis")[1] == "log"
+
+
+def test_zooming_in_shows_every_record(reader, tmp_path):
+    """100,000 records are thinned for display; a stretch of 300 shows each, to the bit, and zooming out thins again."""
+    records = history(100_000)
+    reader.open(write_report(tmp_path / "big.html", table({("dream", 0): records})))
+    reader.put("x", "iteration")
+    assert len(reader.lines()["dream"][0]) < 2500
+    zoom = "Plotly.relayout('convergence', { 'xaxis.range[0]': 50000, 'xaxis.range[1]': 50300 })"
+    reader.ask(f"return {zoom}.then(() => true)")
+    x, y = reader.lines()["dream"]
+    assert set(range(50_000, 50_301)) <= set(x)
+    assert np.array_equal(y, records["grad_norm"].to_numpy()[x.astype(int)])
+    reader.ask("return Plotly.relayout('convergence', { 'xaxis.autorange': true }).then(() => true)")
+    x, y = reader.lines()["dream"]
+    assert len(x) < 2500 and (x[0], x[-1]) == (0, 99_999) and y.max() == records["grad_norm"].max()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1366, 768), (390, 844)], ids=["laptop", "phone"])
+def test_the_page_fits_and_follows_the_readers_colours(reader, page_file, size, scheme):
+    """No sideways scrolling, ink and paper far apart."""
+    reader.open(page_file, *size, scheme)
+    assert reader.ask("return document.documentElement.scrollWidth <= innerWidth")
+    paper, ink = (
+        sum(map(int, reader.ask(f"return getComputedStyle(document.body).{which}.match(/\\d+/g).slice(0, 3)")))
+        for which in ("backgroundColor", "color")
+    )
+    assert (ink - paper > 500) == (scheme == "dark") and abs(ink - paper) > 500
+
+
+def test_hostile_names_do_nothing_in_the_browser(reader, tmp_path):
+    """They are shown as they are."""
+    target = tmp_path / "hostile.html"
+    target.write_text(page(hostile_runs(), HOSTILE, {(HOSTILE, 0): HOSTILE}))
+    reader.open(target)
+    assert reader.ask("return [window.hacked ?? null, document.images.length]") == [None, 0]
+    assert reader.ask("return document.querySelector('#runs td').textContent") == HOSTILE
+    assert reader.ask("return document.getElementById('convergence').querySelectorAll('img, a[href]').length") == 0
