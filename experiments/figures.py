@@ -16,10 +16,10 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 import raydream as rd
+from raydream.report.theme import colour
 
 HERE = Path(__file__).resolve().parent
 METHODS = ("dream", "dm-hsgd", "gt-da", "gt-gda", "gt-srvr")
-COLOURS = {"dream": "#D55E00", "dm-hsgd": "#0072B2", "gt-da": "#009E73", "gt-gda": "#CC79A7", "gt-srvr": "#E69F00"}
 SPACES = {"paper": "paper", "balanced": "wide"}  # the literal problem with the paper's grids; ours with wider ones
 TRIALS = {"paper": 9, "balanced": 27}  # configurations of each method; on the literal problem hardly anything moves
 AXES = {"sfo": "SFO calls", "rounds": "communication rounds", "bytes": "bytes sent"}
@@ -52,7 +52,7 @@ def tuned_comparison(name: str, scaling: str, axis: str, out: Path, quick: bool)
     )  # fmt: skip
     limit = {"max_sfo": budget} if axis == "sfo" else {"max_rounds": budget}
     comparison = rd.compare(
-        problem, ring, tuning.best, seeds=(1, 2) if quick else (1, 2, 3), backend="local", record_every=5,
+        problem, ring, tuning.best, seeds=(1, 2) if quick else (1, 2, 3), backend="local", record_every=1,
         directory=folder / "runs", progress=True, **limit,
     )  # fmt: skip
     return tuning, comparison, budget
@@ -82,13 +82,13 @@ def figure(curves: pd.DataFrame, axis: str) -> go.Figure:
                 line = part[part.method == method].dropna(subset=["median"])
                 page.add_scatter(
                     x=line.x, y=line["median"], name=method, legendgroup=method, mode="lines",
-                    showlegend=row == column == 1, line={"color": COLOURS[method], "width": 2}, row=row, col=column,
+                    showlegend=row == column == 1, line={"color": colour(method), "width": 2}, row=row, col=column,
                 )  # fmt: skip
             page.update_xaxes(title_text=AXES[x], row=row, col=column)
         page.update_yaxes(title_text="P(x̄)", row=row, col=1)
-    page.update_layout(
-        height=330 * len(problems), width=1250, template="plotly_white", legend={"orientation": "h", "y": 1.02}
-    )
+    legend = {"orientation": "h", "y": 1.0, "yanchor": "top", "yref": "container", "x": 0.05}
+    page.update_layout(height=300 * len(problems) + 60, width=1250, template="plotly_white", legend=legend)
+    page.update_layout(margin={"l": 70, "r": 20, "t": 70, "b": 50})
     return page
 
 
@@ -144,7 +144,7 @@ def main(axis: str, number: int) -> None:
     everything.to_csv(target / f"{name}.csv", index=False, float_format="%.8g")
     drawn.to_csv(out / "curves.csv", index=False, float_format="%.6g")
     (target / f"{name}_winners.json").write_text(json.dumps(best, indent=1) + "\n")
-    figure(drawn, axis).write_html(out / f"{name}.html", include_plotlyjs=True)
+    figure(drawn, axis).write_html(out / f"{name}.html", include_plotlyjs=True, config={"displayModeBar": False})
     text = "\n".join([
         f"# Figure {number}: P against {AXES[axis]}", "",
         "Ring of 8 with self weight 0.999; every method tuned by one rule (see `experiments/figures.py`), judged at "
