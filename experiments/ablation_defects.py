@@ -6,7 +6,8 @@ Every defect is a small class here, on the same problem, network, steps and seed
 quadratic games have 8 unlike agents of 64 samples over a ring with self weight 0.9; DREAM runs with b = 8,
 p = b/(b + n), q = 1 (q = 1/2 for the biased recursion and its counterpart), K = 3. Dropped duplicates need a problem
 in which every sample has its own coordinate of y: robust logistic regression on synthetic data, solved by DM-HSGD with
-b = n, where duplicates are common. One step for all on each problem.
+b = n, where duplicates are common (with DREAM, tried first, the defect showed nothing). One step for all on each
+problem.
 """
 
 from dataclasses import dataclass
