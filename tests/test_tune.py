@@ -18,6 +18,7 @@ from laws import Witness
 
 import raydream as rd
 from raydream.algorithms import METHODS
+from raydream.backends.ray.runtime import _folder
 from raydream.problems import OnlineQuadraticGame, QuadraticGame, RobustLogisticRegression
 from raydream.spaces import PAPER, WIDE, configurations, grid_of
 from raydream.trials import RECORDS, TrialLog
@@ -338,9 +339,12 @@ def test_killed_processes_lose_no_finished_trial(tmp_path):
     kept = path.read_text()
     done = kept[: kept.rindex("\n") + 1]
     assert 5 <= done.count("\n") < count and not (tmp_path / "best.json").exists()
+    deadline = time.monotonic() + 120
     while [thing for thing in leftovers(process.pid) if thing.startswith("process")]:
         assert time.monotonic() < deadline, "its Ray goes with it"
         threading.Event().wait(0.05)
+    with _folder():  # the next Ray sweeps what the killed one left
+        assert not leftovers(process.pid)
     space = {"eta": list(np.geomspace(0.001, 0.1, 8)), "gamma": [0.1, 0.3, 1.0]}
     arguments = dict(problem=game(), topology=RING, methods=["dream"], budget=60_000, space=space)
     finished = tune(**arguments, directory=tmp_path)

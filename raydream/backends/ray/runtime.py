@@ -46,7 +46,7 @@ def attached(address: str | None, cpus: int) -> Iterator[None]:
             finally:
                 ray.shutdown()
             return
-        with _folder() as folder, _environment({**QUIET, "PYTHONPATH": _python_path()}), _no_banner():
+        with _folder() as folder, _environment({**QUIET, **_marks()}), _no_banner():
             ray.init(
                 address="local",
                 num_cpus=cpus,
@@ -116,6 +116,11 @@ def _stale(folder: Path) -> bool:
     return False
 
 
+def _marks() -> dict[str, str]:
+    """Where actors find modules, and whose they are: Ray retitles its processes, but they keep their environment."""
+    return {"PYTHONPATH": _python_path(), "RAYDREAM_DRIVER": str(os.getpid())}
+
+
 def _python_path() -> str:
     """Where this process finds modules, for the actors to find the same ones."""
     own = (sys.prefix, sys.base_prefix)
@@ -130,7 +135,7 @@ def _environment(settings: dict[str, str]) -> Iterator[None]:
     """These variables while Ray starts and runs, except those that the user has set; afterwards as before."""
     touched = {*settings, "RAY_AUTH_MODE"}
     before = {name: os.environ[name] for name in touched if name in os.environ}
-    os.environ.update({name: value for name, value in settings.items() if name not in before or name == "PYTHONPATH"})
+    os.environ.update({name: value for name, value in settings.items() if name not in before or name not in QUIET})
     try:
         yield
     finally:
