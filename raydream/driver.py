@@ -1,7 +1,7 @@
 """run() and resume(): check that the parts fit, open a session, loop, and leave a result."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -21,7 +21,7 @@ from raydream.loop import Loop
 from raydream.problems.completed import complete
 from raydream.record import describe, parts_of, read_record
 from raydream.result import Result
-from raydream.rundir import RunDirectory
+from raydream.rundir import UNFINISHED, RunDirectory
 from raydream.topology import Topology
 from raydream.types import Array
 
@@ -106,17 +106,18 @@ def resume(
     checkpoint = None
     if (folder / "checkpoint" / "manifest.json").exists():
         checkpoint = Checkpoint.load(folder / "checkpoint", fingerprint(plan), plan.topology.m)
-    elif config["outcome"] != "running":
+    elif config["outcome"] not in UNFINISHED:
         raise ValueError(f"`directory` {str(folder)!r} has no checkpoint to go on from; run with `checkpoint_every`.")
     total = config["iterations"] if iterations is None else whole("iterations", iterations, 1)
     done = 0 if checkpoint is None else checkpoint.snapshot.iteration
-    if total <= done and (iterations is not None or config["outcome"] != "running"):
+    if total <= done and (iterations is not None or config["outcome"] not in UNFINISHED):
         raise ValueError(f"`iterations` must exceed the {done} that are done; got {total}. It is the new total.")
     where = backend_from(backend if backend is not None else _backend_of(config["backend"]))
-    for name in ("outcome", "reason", "ledger", "recoveries", "places", "least_primal"):
+    for name in ("outcome", "reason", "ledger", "recoveries", "places", "driver", "least_primal"):
         config.pop(name, None)
     config |= {"iterations": total, "backend": where.describe()}
     directory = RunDirectory(folder, plan, config)
+    directory.forget_stop()
     return _execute(plan, where, config, Limits(**config["limits"]), directory, checkpoint, progress)
 
 
@@ -156,6 +157,7 @@ def _execute(
                     checkpoint_every=config["checkpoint_every"],
                     write_checkpoint=None if folder is None else folder.checkpoint,
                     on_record=(lambda row: None) if folder is None else folder.record,
+                    on_block=_watched(folder, session),
                     bar=bar,
                 )
                 if checkpoint is not None:
@@ -165,8 +167,15 @@ def _execute(
                 outcome, reason = loop.run(brake)
                 last = session.snapshot()
         except Interrupted as stop:
-            how = "" if folder is None else f"; go on with: raydream resume {folder.folder}"
-            raise Interrupted(f"{stop}{how}") from None
+            if folder is None:
+                raise
+            folder.leave("stopped", str(stop))
+            raise Interrupted(f"{stop}; go on with: raydream resume {folder.folder}") from None
+        except BaseException as error:
+            if folder is not None:
+                outcome = "failed" if isinstance(error, Exception) else "stopped"
+                folder.leave(outcome, str(error) or type(error).__name__)
+            raise
         finally:
             session.close()
     z_bar: Array = last.arrays["Z"].mean(axis=0)
@@ -179,12 +188,30 @@ def _execute(
         y_bar=z_bar[plan.problem.dim_x :],
         x_out=loop.x_out,
         arrays={name: array.copy() for name, array in last.arrays.items()},
-        config={**config, **recorder.remarks()},
+        config={**config, **recorder.remarks(), **_places(session)},
         recoveries=session.recoveries,
     )
     if folder is not None:
         folder.finish(result)
     return result
+
+
+def _places(session: Any) -> dict[str, Any]:
+    """Where the agents lived, if they lived in actors."""
+    places = getattr(session, "places", [])
+    return {"places": places} if places else {}
+
+
+def _watched(folder: RunDirectory | None, session: Any) -> Callable[[int, float], bool]:
+    """What the loop calls before every block: tell how far it is, and hear whether to stop."""
+
+    def told(iteration: int, seconds: float) -> bool:
+        if folder is None:
+            return False
+        folder.tell(iteration, seconds, session.recoveries)
+        return folder.stop_wanted
+
+    return told
 
 
 def _backend_of(described: dict[str, Any]) -> Any:

@@ -32,11 +32,12 @@ class Loop:
         checkpoint_every: int | None,
         write_checkpoint: Callable[[Checkpoint], None] | None,
         on_record: Callable[[dict[str, float]], None],
+        on_block: Callable[[int, float], bool],
         bar: Any,
     ) -> None:
         self.plan, self.session, self.recorder, self.limits = plan, session, recorder, limits
         self.iterations, self.record_every, self.checkpoint_every = iterations, record_every, checkpoint_every
-        self.write_checkpoint, self.on_record, self.bar = write_checkpoint, on_record, bar
+        self.write_checkpoint, self.on_record, self.on_block, self.bar = write_checkpoint, on_record, on_block, bar
         self.x_out = plan.start[0].copy()
         self.seconds = 0.0
         self.done = -1
@@ -88,8 +89,8 @@ class Loop:
             self.write_checkpoint(Checkpoint(self.session.snapshot(), self.x_out, self.seconds, self.recorder.rows))
 
     def _look_at(self, brake: Brake) -> None:
-        """After Ctrl-C: save, and leave."""
-        if brake.pulled:
+        """After Ctrl-C, or where whoever hears of every block wants it: save, and leave."""
+        if self.on_block(self.done, self.seconds) or brake.pulled:
             self.save()
             raise Interrupted(f"stopped after {self.done} iterations")
 

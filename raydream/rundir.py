@@ -1,7 +1,13 @@
-"""A run directory while the run lasts: its record, its history row by row, and its checkpoints."""
+"""A run directory while the run lasts: its record, its history row by row, its checkpoints, and how far it is.
+
+Whoever watches a run reads these files; whoever wants it to stop puts a file called `stop` beside them.
+"""
 
 import json
 import math
+import os
+import platform
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +18,24 @@ from raydream.checkpoint import Checkpoint, fingerprint
 from raydream.result import COLUMNS, Result, whole_file
 
 
+UNFINISHED = ("running", "stopped", "failed")  # outcomes that run.json may have, but no result
+PULSE = 0.5  # least seconds between two writings of progress.json
+
+
 class RunDirectory:
-    """run.json (outcome "running" until the end), history.csv, checkpoint/, and start.npz for a start of one's own."""
+    """The files of one run.
+
+    run.json       all about the run; the outcome is "running" until the end
+    history.csv    its rows so far
+    progress.json  iterations done, seconds used, the time of writing, and recoveries so far
+    checkpoint/    the last checkpoint; start.npz a start of one's own
+    stop           put there by others: the run writes a checkpoint and ends as after Ctrl-C
+    """
 
     def __init__(self, folder: Path, plan: Plan, config: dict[str, Any]) -> None:
         self.folder, self._plan, self._config = folder, plan, config
+        self._places: list[dict[str, Any]] = []
+        self._begun, self._told = False, -math.inf
 
     def refuse_another_run(self) -> None:
         """A folder that holds a run already is left alone."""
@@ -34,14 +53,38 @@ class RunDirectory:
                 np.savez(file, x0=self._plan.start[0], y0=self._plan.start[1])
         with whole_file(self.folder / "history.csv") as file:
             file.write(",".join(COLUMNS).encode() + b"\n" + b"".join(_line(row) for row in rows))
-        record = {**self._config, "outcome": "running", "reason": "", "places": places}
-        with whole_file(self.folder / "run.json") as file:
-            file.write((json.dumps(record, indent=2) + "\n").encode())
+        self._places, self._begun = places, True
+        self._say("running", "")
 
     def record(self, row: dict[str, float]) -> None:
         """Append a row, for whoever watches."""
         with open(self.folder / "history.csv", "ab") as file:
             file.write(_line(row))
+
+    def tell(self, iteration: int, seconds: float, recoveries: list[dict[str, Any]]) -> None:
+        """Say how far the run is, now and then."""
+        now = time.monotonic()
+        if now - self._told >= PULSE:
+            self._told = now
+            said = {"iteration": iteration, "seconds": seconds, "time": time.time(), "recoveries": recoveries}
+            draft = self.folder / ".progress.json"  # not worth waiting for a disk, as `whole_file` does
+            draft.write_text(json.dumps(said))
+            os.replace(draft, self.folder / "progress.json")
+
+    def forget_stop(self) -> None:
+        """A `stop` that was meant for whoever ran here before."""
+        (self.folder / "stop").unlink(missing_ok=True)
+
+    @property
+    def stop_wanted(self) -> bool:
+        """Whether somebody has put the file `stop` there."""
+        return (self.folder / "stop").exists()
+
+    def leave(self, outcome: str, reason: str) -> None:
+        """Say that the run ended before its end; what was there before it began stays as it was."""
+        self.forget_stop()
+        if self._begun:
+            self._say(outcome, reason)
 
     def checkpoint(self, checkpoint: Checkpoint) -> None:
         """Replace the checkpoint."""
@@ -50,6 +93,14 @@ class RunDirectory:
     def finish(self, result: Result) -> None:
         """The final files."""
         result.save(self.folder)
+        for name in ("progress.json", "stop"):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def _say(self, outcome: str, reason: str) -> None:
+        driver = {"host": platform.node(), "pid": os.getpid()}
+        record = {**self._config, "outcome": outcome, "reason": reason, "places": self._places, "driver": driver}
+        with whole_file(self.folder / "run.json") as file:
+            file.write((json.dumps(record, indent=2) + "\n").encode())
 
 
 def _line(row: dict[str, float]) -> bytes:

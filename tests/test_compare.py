@@ -177,11 +177,11 @@ def test_a_rerun_asks_no_oracle_and_touches_no_run(whole, tmp_path):
 
 
 def test_an_unfinished_or_failed_run_is_made_again(whole, tmp_path):
-    """A run that was killed is marked as running; one that failed may have had bad luck."""
+    """A run that failed may have had bad luck."""
     flaky, sound = (Sabotaged(game(), "raise", agent=1, call=call, flag=tmp_path) for call in (3, -1))
     first = compare(flaky, RING, {"dream": METHODS["dream"]}, directory=tmp_path / "c")
     assert len(first.failures) == 2
-    assert json.loads((tmp_path / "c/dream/seed-0/run.json").read_text())["outcome"] == "running"
+    assert json.loads((tmp_path / "c/dream/seed-0/run.json").read_text())["outcome"] == "failed"
     second = compare(sound, RING, {"dream": METHODS["dream"]}, directory=tmp_path / "c")
     assert not second.failures and not list((tmp_path / "c").rglob("failure.json"))
     assert_same_bits(second.results["dream", 1], whole.results["dream", 1])

@@ -1,0 +1,106 @@
+"""A run directory can be watched, and whoever watches can ask the run to stop."""
+
+import json
+import os
+import platform
+
+import pytest
+from laws import run
+from saboteurs import Sabotaged
+from test_checkpoint import METHOD, RING, game
+from test_ray import assert_same_bits
+
+import raydream as rd
+from raydream import rundir
+from raydream.brake import Interrupted
+from raydream.rundir import RunDirectory
+
+
+def said(folder, name="run.json"):
+    return json.loads((folder / name).read_text())
+
+
+@pytest.fixture
+def stopped(tmp_path, monkeypatch):
+    """A run of 47 iterations that somebody stops when the row of iteration 20 is there."""
+    record = RunDirectory.record
+
+    def watching(self, row):
+        record(self, row)
+        if row["iteration"] == 20:
+            (self.folder / "stop").touch()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunDirectory, "record", watching)
+        with pytest.raises(Interrupted, match=r"stopped after 20 iterations; go on with: raydream resume"):
+            run(game(), RING, METHOD, iterations=47, record_every=10, directory=tmp_path / "r")
+    return tmp_path / "r"
+
+
+def test_a_file_called_stop_stops_the_run_with_a_checkpoint(stopped):
+    """run.json says so, the request is used up, and the checkpoint is where the run stopped."""
+    assert said(stopped)["outcome"] == "stopped" and said(stopped)["reason"] == "stopped after 20 iterations"
+    assert said(stopped, "checkpoint/manifest.json")["iteration"] == 20
+    assert not (stopped / "stop").exists()
+
+
+def test_a_stopped_run_goes_on_to_the_same_bits(stopped):
+    """Also where a `stop` that came too late is still lying there."""
+    (stopped / "stop").touch()
+    resumed = rd.resume(stopped, problem=game())
+    assert_same_bits(resumed, run(game(), RING, METHOD, iterations=47, record_every=10))
+    assert said(stopped)["outcome"] == "completed"
+    assert not (stopped / "stop").exists() and not (stopped / "progress.json").exists()
+
+
+def test_a_stop_that_is_there_before_the_run_begins_is_heard(tmp_path):
+    """Somebody may change their mind while actors are starting."""
+    (tmp_path / "stop").touch()
+    with pytest.raises(Interrupted, match="stopped after 0 iterations"):
+        run(game(), RING, METHOD, iterations=47, directory=tmp_path)
+    assert said(tmp_path)["outcome"] == "stopped"
+
+
+def test_progress_tells_how_far_the_run_is(tmp_path, monkeypatch):
+    """Before every block: iterations done, seconds used, and when that was written."""
+    seen, tell = [], RunDirectory.tell
+
+    def watching(self, *facts):
+        tell(self, *facts)
+        seen.append(said(self.folder, "progress.json"))
+
+    monkeypatch.setattr(rundir, "PULSE", 0)
+    monkeypatch.setattr(RunDirectory, "tell", watching)
+    run(game(), RING, METHOD, iterations=47, record_every=10, directory=tmp_path)
+    done = [one["iteration"] for one in seen]
+    assert done == sorted(set(done)) and done[0] == 0 and {10, 20, 30, 40} <= set(done)
+    assert all(a["seconds"] < b["seconds"] and a["time"] <= b["time"] for a, b in zip(seen, seen[1:], strict=False))
+    assert all(one["recoveries"] == [] for one in seen)
+
+
+def test_progress_is_not_written_more_often_than_its_pulse(tmp_path, monkeypatch):
+    """Fast runs do not write to the disk all the time."""
+    monkeypatch.setattr(rundir, "PULSE", 1e9)
+    folder = RunDirectory(tmp_path, None, {})
+    folder.tell(1, 0.1, [])
+    folder.tell(2, 0.2, [])
+    assert said(tmp_path, "progress.json")["iteration"] == 1
+
+
+def test_a_run_under_way_says_who_drives_it(stopped):
+    """Host and process: whoever watches can tell a run that goes on from one that was killed."""
+    assert said(stopped)["driver"] == {"host": platform.node(), "pid": os.getpid()}
+
+
+def test_a_run_that_fails_says_why(tmp_path):
+    """The sentence of the error is in run.json, and the run can be gone on with."""
+    with pytest.raises(LookupError, match="agent 1: boom"):
+        run(
+            Sabotaged(game(), "raise", agent=1, call=3, flag=tmp_path),
+            RING,
+            METHOD,
+            iterations=9,
+            directory=tmp_path / "r",
+        )
+    assert said(tmp_path / "r")["outcome"] == "failed" and said(tmp_path / "r")["reason"] == "agent 1: boom"
+    assert_same_bits(rd.resume(tmp_path / "r", problem=game()), run(game(), RING, METHOD, iterations=9))
