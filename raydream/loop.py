@@ -32,8 +32,8 @@ class Loop:
         checkpoint_every: int | None,
         write_checkpoint: Callable[[Checkpoint], None] | None,
         on_record: Callable[[dict[str, float]], None],
-        on_block: Callable[[int, float], bool],
         bar: Any,
+        on_block: Callable[[int, float], bool] = lambda iteration, seconds: False,
     ) -> None:
         self.plan, self.session, self.recorder, self.limits = plan, session, recorder, limits
         self.iterations, self.record_every, self.checkpoint_every = iterations, record_every, checkpoint_every
