@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from raydream.backends import Plan, Snapshot
+from raydream.history import Row, stacked_distances
 from raydream.ledger import Ledger
 from raydream.result import whole_file
 from raydream.types import Array
@@ -25,7 +26,10 @@ class CheckpointError(ValueError):
 
 @dataclass
 class Checkpoint:
-    """A snapshot of the agents, and what the driver has gathered by then."""
+    """A snapshot of the agents, and what the driver has gathered by then.
+
+    The rows bring their distances along (see `Row`); those of checkpoints written before there were any have None.
+    """
 
     snapshot: Snapshot
     x_out: Array
@@ -37,6 +41,8 @@ class Checkpoint:
         folder.mkdir(parents=True, exist_ok=True)
         columns = list(self.rows[0]) if self.rows else []
         arrays = {f"state_{name}": array for name, array in self.snapshot.arrays.items()}
+        distances = stacked_distances(self.rows)
+        arrays |= {} if distances is None else {"distances": distances}
         table = np.array([[row[column] for column in columns] for row in self.rows], dtype=np.float64)
         buffer = io.BytesIO()
         np.savez(buffer, x_out=self.x_out, history=table.reshape(len(self.rows), len(columns)), **arrays)  # type: ignore[arg-type]
@@ -81,7 +87,9 @@ class Checkpoint:
             state = {name[6:]: array for name, array in arrays.items() if name.startswith("state_")}
             if any(len(array) != agents for array in state.values()):
                 raise CheckpointError(f"{folder} does not hold one row for each of the {agents} agents.")
-            rows = [_row(manifest["columns"], values) for values in arrays["history"]]
+            table = arrays["history"]
+            distances = arrays.get("distances", [None] * len(table))
+            rows = [_row(manifest["columns"], *pair) for pair in zip(table, distances, strict=True)]
             snapshot = Snapshot(int(manifest["iteration"]), Ledger(**manifest["ledger"]), state)
             return cls(snapshot, arrays["x_out"], float(manifest["seconds"]), rows)
         except CheckpointError:
@@ -90,11 +98,13 @@ class Checkpoint:
             raise CheckpointError(f"{folder} holds no readable checkpoint ({type(error).__name__}: {error}).") from None
 
 
-def _row(columns: list[str], values: Array) -> dict[str, float]:
-    return {
-        column: int(value) if column in WHOLE_COLUMNS else float(value)
+def _row(columns: list[str], values: Array, distances: Array | None) -> dict[str, float]:
+    row = Row(
+        (column, int(value) if column in WHOLE_COLUMNS else float(value))
         for column, value in zip(columns, values, strict=True)
-    }
+    )
+    row.distances = distances
+    return row
 
 
 def fingerprint(plan: Plan) -> dict[str, str]:

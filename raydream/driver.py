@@ -19,7 +19,7 @@ from raydream.history import Recorder
 from raydream.limits import Limits
 from raydream.loop import Loop
 from raydream.problems.completed import complete
-from raydream.record import describe, parts_of, read_record
+from raydream.record import describe, parts_of, read_record, theorem_constants
 from raydream.result import Result
 from raydream.rundir import UNFINISHED, RunDirectory
 from raydream.topology import Topology
@@ -69,12 +69,13 @@ def run(
     where = backend_from(backend)
     config = {
         **describe(plan),
+        "constants": theorem_constants(plan),
         "iterations": whole("iterations", iterations),
         "record_every": whole("record_every", record_every, 1),
         "checkpoint_every": checkpoint_every,
         "diagnostics": bool(diagnostics),
         "limits": {name: value for name, value in asdict(limits).items() if value is not None},
-        "backend": where.describe(),
+        "backend": _described(where),
     }
     folder = None
     if directory is not None:
@@ -115,7 +116,7 @@ def resume(
     where = backend_from(backend if backend is not None else _backend_of(config["backend"]))
     for name in ("outcome", "reason", "ledger", "recoveries", "places", "driver", "least_primal"):
         config.pop(name, None)
-    config |= {"iterations": total, "backend": where.describe()}
+    config |= {"iterations": total, "backend": _described(where)}
     directory = RunDirectory(folder, plan, config)
     directory.forget_stop()
     return _execute(plan, where, config, Limits(**config["limits"]), directory, checkpoint, progress)
@@ -190,6 +191,7 @@ def _execute(
         arrays={name: array.copy() for name, array in last.arrays.items()},
         config={**config, **recorder.remarks(), **_places(session)},
         recoveries=session.recoveries,
+        distances=recorder.distances(),
     )
     if folder is not None:
         folder.finish(result)
@@ -214,13 +216,19 @@ def _watched(folder: RunDirectory | None, session: Any) -> Callable[[int, float]
     return told
 
 
+def _described(where: Any) -> dict[str, Any]:
+    """What the record says of the backend, with the address of a Ray that the user named."""
+    address = getattr(where, "address", None)
+    return {**where.describe(), **({} if address is None else {"address": address})}
+
+
 def _backend_of(described: dict[str, Any]) -> Any:
-    """The backend that run.json describes."""
+    """The backend that run.json describes, on a Ray of its own: the one at a recorded address may be gone."""
     if described["name"] != "ray":
         return described["name"]
     from raydream.backends.ray import RayBackend
 
-    return RayBackend(**{name: value for name, value in described.items() if name != "name"})
+    return RayBackend(**{name: value for name, value in described.items() if name not in ("name", "address")})
 
 
 @contextmanager

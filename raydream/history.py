@@ -1,5 +1,6 @@
 """The history: one row per record, measured and never estimated."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,9 +9,22 @@ from raydream.backends import Snapshot
 from raydream.metrics import ALPHA, lyapunov_pieces, measure
 from raydream.problems.protocol import Problem
 from raydream.result import COLUMNS
+from raydream.types import Array
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+MOST_DISTANCES = 2_000_000  # numbers, 16 MB
+
+
+class Row(dict[str, float]):
+    """A record's numbers by column, and beside them `distances`: ||z(i) - z_bar|| for every agent i.
+
+    A run of more than two million distances (records times agents) keeps none of them: its rows have None.
+    """
+
+    distances: Array | None = None
 
 
 class Recorder:
@@ -24,14 +38,15 @@ class Recorder:
 
     def record(self, snapshot: Snapshot, seconds: float) -> dict[str, float]:
         """Measure the state and append a row."""
-        row: dict[str, float] = {"iteration": snapshot.iteration, **snapshot.ledger.as_dict(), "seconds": seconds}
+        row = Row({"iteration": snapshot.iteration, **snapshot.ledger.as_dict(), "seconds": seconds})
         with np.errstate(all="ignore"):
             row |= measure(self.problem, snapshot.arrays)
             if self.diagnostics:
                 row |= lyapunov_pieces(
                     self.problem, self._shards, snapshot.arrays, row["primal"], getattr(self.method, "eta", 1.0)
                 )
-        self.rows.append(row)
+            self.rows.append(row)
+            self._keep_distances(row, snapshot.arrays["Z"])
         return row
 
     def least_primal(self) -> tuple[float, str]:
@@ -54,9 +69,34 @@ class Recorder:
         table["Phi"] = table.Psi + table.C / (self.problem.agents * eta) + variance
         return table[[*COLUMNS, "Psi", "C", "V", "U", "Phi"]]
 
+    def distances(self) -> Array | None:
+        """One row per record and one column per agent, if they were kept."""
+        return stacked_distances(self.rows)
+
+    def _keep_distances(self, row: Row, Z: Array) -> None:
+        """Measure them while there is room; the first record too many drops them all.
+
+        What counts is what is recorded, not what is planned: a resumed run, which may be longer, comes to the same.
+        """
+        if len(self.rows) * len(Z) <= MOST_DISTANCES:
+            row.distances = np.linalg.norm(Z - Z.mean(axis=0), axis=1)
+        elif (len(self.rows) - 1) * len(Z) <= MOST_DISTANCES:
+            for earlier in self.rows:
+                if isinstance(earlier, Row):
+                    earlier.distances = None
+
     def remarks(self) -> dict[str, Any]:
         """What the record says of the diagnostics."""
         if not self.diagnostics:
             return {}
         value, source = self.least_primal()
         return {"least_primal": {"value": value, "source": source}}
+
+
+def stacked_distances(rows: Sequence[dict[str, float]]) -> Array | None:
+    """The rows' distances, one under the other; NaN for a row without them, None where all are."""
+    kept = [getattr(row, "distances", None) for row in rows]
+    known = next((one for one in kept if one is not None), None)
+    if known is None:
+        return None
+    return np.array([np.full(len(known), np.nan) if one is None else one for one in kept])

@@ -1,10 +1,12 @@
 """A run described as plain data: what `run.json` holds, and the parts of a run made again from it."""
 
+import contextlib
 import json
 import platform
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,10 +15,13 @@ import raydream
 from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.backends import Plan
+from raydream.problems.protocol import Constants
+from raydream.theory import dream_parameters, starting_gap
 from raydream.topology import Topology, from_matrix
 from raydream.types import Array
 
 MOST_ENTRIES = 50_000  # larger mixing matrices are not written into run.json
+_ASKED: WeakKeyDictionary[Any, Constants] = WeakKeyDictionary()
 
 
 def describe(plan: Plan) -> dict[str, Any]:
@@ -50,7 +55,40 @@ def describe(plan: Plan) -> dict[str, Any]:
             "parameters": asdict(method) if dataclass else {},
         },
         "seed": plan.seed,
+        "own_start": not all(map(np.array_equal, plan.start, problem.start())),
     }
+
+
+def theorem_constants(plan: Plan) -> dict[str, Any] | None:
+    """L, mu, psi0, and n or sigma, as `dream_parameters` takes them; None where the problem does not know them.
+
+    A report shows with them what the theorem promises. The run itself needs none of them, and goes on whatever
+    becomes of the question. This package's problems answer in less time than it takes to make them.
+    """
+    problem, topology = plan.problem, plan.topology
+    with contextlib.suppress(Exception), np.errstate(all="ignore"):
+        if not (hasattr(problem, "constants") and hasattr(problem, "primal_bound")):
+            return None
+        known = _constants(problem)
+        found: dict[str, Any] = {"L": float(known.L), "mu": float(known.mu), "psi0": starting_gap(problem, plan.start)}
+        if problem.samples is not None:
+            found["n"] = int(problem.samples)
+        else:
+            found["sigma"] = float(known.sigma)  # type: ignore[arg-type]
+        dream_parameters(epsilon=1.0, m=topology.m, delta=topology.spectral_gap, **found)  # else they are of no use
+        return found
+    return None
+
+
+def _constants(problem: Any) -> Constants:
+    """problem.constants(), asked once: those of a large problem take longer than a short run."""
+    asked = getattr(problem, "problem", problem)  # a problem that is completed is so anew for every run
+    try:
+        if asked not in _ASKED:
+            _ASKED[asked] = asked.constants()
+        return _ASKED[asked]
+    except TypeError:  # a problem that cannot be a key
+        return asked.constants()  # type: ignore[no-any-return]
 
 
 def read_record(folder: Path) -> dict[str, Any]:

@@ -35,6 +35,9 @@ class Result:
     x_out       the paper's output: x of a random agent at a random iteration before the last
     arrays      the last state, one row per agent: Z, and G and S where the method has them
     recoveries  what happened to agents that were lost on the way
+    distances   ||z_t(i) - z_bar_t||: one row per record, one column per agent. None in runs of more than two million
+                such numbers, and in those saved before there were any; a run that goes on from a checkpoint of those
+                times has rows of NaN for what came before it
     config      everything needed to run it again
     """
 
@@ -48,6 +51,7 @@ class Result:
     arrays: dict[str, Array]
     config: dict[str, Any]
     recoveries: list[dict[str, Any]] = field(default_factory=list)
+    distances: Array | None = None
 
     def __repr__(self) -> str:
         last = self.history.iloc[-1]
@@ -77,8 +81,9 @@ class Result:
         with whole_file(folder / "history.csv") as file:
             file.write(self.history.to_csv(index=False).encode())
         with whole_file(folder / "arrays.npz") as file:
-            state = {f"state_{name}": array for name, array in self.arrays.items()}
-            np.savez(file, x_bar=self.x_bar, y_bar=self.y_bar, x_out=self.x_out, **state)  # type: ignore[arg-type]
+            more = {f"state_{name}": array for name, array in self.arrays.items()}
+            more |= {} if self.distances is None else {"distances": self.distances}
+            np.savez(file, x_bar=self.x_bar, y_bar=self.y_bar, x_out=self.x_out, **more)  # type: ignore[arg-type]
         record = {
             **self.config,
             "outcome": self.outcome,
@@ -104,6 +109,8 @@ def load(directory: str | os.PathLike[str]) -> Result:
         history = pd.read_csv(folder / "history.csv")
         with open(folder / "arrays.npz", "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
+        if (folder / "start.npz").exists():
+            record.setdefault("own_start", True)
         recorded = {name: record.pop(name) for name in ("outcome", "reason", "ledger", "recoveries")}
         return Result(
             history=history,
@@ -116,6 +123,7 @@ def load(directory: str | os.PathLike[str]) -> Result:
             x_out=arrays["x_out"],
             arrays={name[6:]: array for name, array in arrays.items() if name.startswith("state_")},
             config=record,
+            distances=arrays.get("distances"),
         )
     except (ValueError, KeyError, TypeError, OSError, BadZipFile) as error:
         raise ValueError(f"`directory` holds no readable run: {str(folder)!r} is damaged ({error}).") from error

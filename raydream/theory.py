@@ -6,6 +6,7 @@ from typing import Any
 
 from raydream.checks import positive, whole
 from raydream.topology import Topology
+from raydream.types import Array
 
 C1 = sqrt(14)  # FastMix contracts by C1 (1 - C2 sqrt(delta))^K (Proposition 2.3)
 C2 = 1 - 1 / sqrt(2)
@@ -55,9 +56,12 @@ def parameters_for(problem: Any, topology: Topology, epsilon: float) -> DreamPar
     )
 
 
-def starting_gap(problem: Any) -> float:
-    """Psi_0 = P(x0) - P* + alpha (P(x0) - f(x0, y0)), with a lower bound of P in the place of P*."""
-    x0, y0 = problem.start()
+def starting_gap(problem: Any, start: tuple[Array, Array] | None = None) -> float:
+    """Psi_0 = P(x0) - P* + alpha (P(x0) - f(x0, y0)), with a lower bound of P in the place of P*.
+
+    start is (x0, y0), by default the problem's own.
+    """
+    x0, y0 = problem.start() if start is None else start
     P = problem.primal(x0)
     return float(P - problem.primal_bound() + ALPHA * (P - problem.value(x0, y0)))
 

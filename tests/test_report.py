@@ -10,15 +10,18 @@ import tempfile
 import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import raydream as rd
-from raydream import specs
+from raydream import cli, specs
+from raydream.driver import _backend_of, _described
 from raydream.report import Plot, figures, report, theme, write_report
 from raydream.report.bands import thinned
 from raydream.report.convergence import median_and_band
@@ -239,6 +242,42 @@ def test_the_promise_is_the_theorems(results):
     assert drawn.x[7] == made.sfo
 
 
+def with_config(result, **changes):
+    return replace(result, config={**result.config, **changes})
+
+
+def test_a_quadratic_run_offers_the_theorem(problem, results):
+    """From what it recorded itself, for whoever opens the page; the line is that of the same constants when given."""
+    offered = facts_of(page(collect(results)))["promise"]
+    known = problem.constants()
+    constants = {"L": known.L, "mu": known.mu, "psi0": rd.theory.starting_gap(problem), "n": 30}
+    assert offered is not None and offered == facts_of(page(collect(results), constants=constants))["promise"]
+
+
+def test_runs_that_the_theorem_treats_differently_have_no_common_line(problem, ring, results):
+    """Another network or another problem: one line would be wrong for some of them. One machine does not count."""
+    method = rd.DREAM(eta=0.05, gamma=0.5, b=4)
+    elsewhere = rd.run(problem, rd.topology.star(6), method, iterations=2, backend="local")
+    assert facts_of(page(collect([results[0], elsewhere])))["promise"] is None
+    other = specs.build_problem("quadratic", 6, {"samples": 30, "dim_x": 4, "dim_y": 3, "seed": 1})
+    another = rd.run(other, ring, method, iterations=2, backend="local")
+    assert facts_of(page(collect([results[0], another])))["promise"] is None
+    gda = rd.GDA(eta=0.05, gamma=0.5)
+    alone = rd.run(problem.pooled(), rd.topology.ring(1), gda, iterations=2, backend="local")
+    assert facts_of(page(collect([alone, results[0]])))["promise"] is not None
+
+
+@pytest.mark.parametrize(
+    "said", [None, {}, 7, [1.0], "L", {"L": 1.0}, {"L": 1.0, "mu": 2.0, "psi0": 1.0, "n": 3}, {"L": None}]
+)
+def test_nonsense_in_a_file_offers_no_theorem_and_harms_no_page(results, said):
+    """But nonsense that somebody asks for is an error."""
+    assert facts_of(page(collect(with_config(results[0], constants=said))))["promise"] is None
+    if said:
+        with pytest.raises((TypeError, ValueError, AttributeError)):
+            page(collect(results[0]), constants=said)
+
+
 @pytest.mark.parametrize("q", [1.0, 0.5])
 def test_the_papers_counting_follows_from_the_ledger(problem, ring, q):
     """b instead of 2b for a correction and tracker rounds only, checked against the coins themselves."""
@@ -257,11 +296,11 @@ def test_the_papers_counting_follows_from_the_ledger(problem, ring, q):
 def test_the_plot_object_offers_every_figure(results):
     """One call each, from what the results hold."""
     plot = Plot(results)
-    for name in ("convergence", "to_reach", "ledger", "network", "spectrum", "mixing_speed", "lyapunov"):
+    for name in ("convergence", "to_reach", "ledger", "network", "spectrum", "mixing_speed", "lyapunov", "distances"):
         assert getattr(plot, name)().data
     assert plot.spectrum().data[1].name.startswith("2 rounds of fastmix")
     with pytest.raises(ValueError, match="no record of the agents' distances"):
-        plot.distances()
+        Plot(table({("dream", 0): history(5)})).distances()
 
 
 def test_mistakes_get_a_sentence():
@@ -413,6 +452,75 @@ def test_the_command_makes_the_same_parts_again(results):
     assert options["--topology-set"] == ["self_weight=0.5"] and options["--agents"] == ["6"]
 
 
+AGAIN = {
+    "quadratic": (("quadratic", 6, {"samples": 30, "dim_x": 4, "ball": 2.0}), ("ring", 6, {"self_weight": 0.5}),
+                  ("dream", {"eta": 0.05, "gamma": 0.5, "p": 0.2, "q": 0.9, "b": 4, "K": 2}), {"seed": 3}),
+    "robust logistic": (("robust-logistic", 4, {"samples": 90, "split": "dirichlet", "bias": True}), ("star", 4, {}),
+                        ("gt-srvr", {"eta": 0.1, "gamma": 1.0}), {"max_sfo": 3000, "record_every": 3}),
+    "online": (("quadratic-online", 5, {"sigma": 0.3, "seed": 2}), ("erdos-renyi", 5, {"probability": 0.7, "seed": 4}),
+               ("dm-hsgd", {"eta": 0.01, "gamma": 0.3, "b": 2}), {"diagnostics": True, "target_grad_norm": 0.5}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("problem", "topology", "method", "options"), AGAIN.values(), ids=AGAIN)
+def test_the_command_makes_the_same_run_again(problem, topology, method, options, tmp_path, monkeypatch):
+    """Typed as it stands, it gives the same history, bit for bit, in every column but the seconds."""
+    parts = specs.build_problem(*problem), specs.build_topology(*topology), specs.build_method(*method)
+    wanted = rd.run(*parts, iterations=40, backend="local", **options)
+    words = shlex.split(reproduce(collect(wanted)).replace("\\\n", " "))
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli.app, words[1:])
+    assert words[0] == "raydream" and done.exit_code == 0, done.output
+    (folder,) = Path("runs").iterdir()
+    found = rd.load(folder)
+    assert len(wanted.history) > 3
+    pd.testing.assert_frame_equal(
+        found.history.drop(columns="seconds"), wanted.history.drop(columns="seconds"), check_exact=True
+    )
+    assert np.array_equal(found.distances, wanted.distances) and found.outcome == wanted.outcome
+    assert reproduce(collect(found)) == reproduce(collect(wanted))
+
+
+def test_a_run_from_a_start_of_ones_own_is_made_again_in_python(problem, ring, tmp_path, monkeypatch):
+    """The command line has no such option: the sketch takes start.npz, and gives the same bits in its directory."""
+    start, method = (np.full(4, 0.3), np.ones(3)), rd.DREAM(eta=0.05, gamma=0.5, b=4)
+    wanted = rd.run(problem, ring, method, iterations=20, backend="local", start=start, directory=tmp_path / "r")
+    monkeypatch.chdir(tmp_path / "r")
+    for told in (wanted, rd.load("."), rd.load(without_the_word("."))):
+        sketch, made = reproduce(collect(told)), {}
+        assert "raydream run" not in sketch and "start.npz" in sketch
+        exec(compile(sketch, "sketch", "exec"), made)
+        made["start"].close()
+        assert made["result"].history.drop(columns="seconds").equals(wanted.history.drop(columns="seconds"))
+
+
+def without_the_word(folder):
+    """A directory from the time before records said that a start was one's own."""
+    record = json.loads(Path(folder, "run.json").read_text())
+    assert record.pop("own_start") is True
+    Path(folder, "run.json").write_text(json.dumps(record))
+    return folder
+
+
+def test_the_command_names_the_ray_that_was_named(results):
+    """And quotes whatever a file says: a copied line runs one program."""
+    backend = {"name": "ray", "agents_per_actor": [2, 4], "links": "ray", "placement": "spread", "patience": 9.0}
+    told = reproduce(collect(with_config(results[0], backend={**backend, "address": "head:6379; reboot"})))
+    assert "--agents-per-actor 2,4 --links ray --placement spread --address 'head:6379; reboot'" in told
+    assert "--address" not in reproduce(collect(with_config(results[0], backend=backend)))
+    assert reproduce([replace(collect(results[0])[0], seed="$(reboot)")]).endswith("--seed '$(reboot)'")
+    sketch = reproduce(collect(with_config(results[0], backend={**backend, "address": "head:6379"}, own_start=True)))
+    settings = "agents_per_actor=[2, 4], links='ray', placement='spread', patience=9.0, address='head:6379'"
+    assert f"backend=rd.RayBackend({settings})" in sketch
+
+
+def test_a_named_ray_is_recorded_and_an_own_one_is_not():
+    """Whoever goes on with the run gets a Ray of the run's own: the named one may be gone."""
+    named = _described(rd.RayBackend(address="head:6379", links="ray"))
+    assert named["address"] == "head:6379" and "address" not in _described(rd.RayBackend())
+    assert _backend_of(named) == rd.RayBackend(links="ray")
+
+
 def test_a_network_is_drawn_once_for_each_way_of_mixing(problem, ring, results):
     """Gossip beside FastMix on the same network adds no picture; other rounds of FastMix do."""
     assert len(facts_of(page(collect(results)))["networks"]) == 1
@@ -428,6 +536,18 @@ def test_several_seeds_become_a_loop_and_unknown_parts_a_sketch(results):
     sketch = reproduce(collect(replace(results[0], config=config)))
     assert "topology = ...  # ring: m=6" in sketch and "method = rd.DREAM(eta=0.05, gamma=0.5" in sketch
     compile(sketch, "sketch", "exec")
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_a_figure_can_be_kept_as_an_image(results, tmp_path, kind):
+    """With kaleido, which draws in a browser of its own."""
+    pytest.importorskip("kaleido", reason="no kaleido found: install it with pip")
+    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))):
+        pytest.skip("no browser found: install one with `apt-get install chromium`")
+    target = tmp_path / f"figure.{kind}"
+    results[0].plot.convergence().write_image(target)
+    beginning = {"svg": b"<svg", "png": b"\x89PNG\r\n"}[kind]
+    assert target.read_bytes().startswith(beginning) and target.stat().st_size > 5000
 
 
 def test_results_load_no_plotly():
@@ -598,15 +718,36 @@ def test_the_target_can_be_moved(reader, page_file, results):
 
 
 def test_the_other_figures_are_there(reader, page_file):
-    """Network, spectrum, mixing speed and the Lyapunov function are drawn; what was not recorded is not."""
+    """Network, spectrum, mixing speed, the Lyapunov function and the agents' distances."""
     reader.open(page_file)
     drawn = "return document.getElementById(arguments[0]).querySelectorAll('.trace').length"
     for name in ("network", "spectrum", "mixing", "lyapunov"):
         assert reader.ask(drawn, name) > 1
-    assert not reader.ask("return document.getElementById('s-distances').checkVisibility()")
     reader.put("which-lyapunov", "1")
     reader.put("log-lyapunov", True)
     assert reader.ask("return document.getElementById('lyapunov')._fullLayout.yaxis.type") == "log"
+
+
+def test_the_heat_map_shows_the_recorded_distances(reader, page_file, results):
+    """A row of cells for each agent, of the first seed of the chosen method."""
+    reader.open(page_file)
+    cells = (
+        "const t = document.getElementById('distances')._fullData[0];"
+        "return [document.querySelectorAll('#distances .hm image').length, Array.from(t.x),"
+        " Array.from(t.z, row => Array.from(row))]"
+    )
+    for number, result in (("0", results[0]), ("1", results[3])):
+        reader.put("which-distances", number)
+        images, times, z = reader.ask(cells)
+        assert images == 1 and times == list(result.history.iteration)
+        assert np.allclose(np.array(z, dtype=float)[:, 1:], np.log10(result.distances[1:].T), atol=1e-6)
+
+
+def test_what_was_not_recorded_is_not_shown(reader, tmp_path):
+    """No empty sections, and no theorem without its constants."""
+    reader.open(write_report(tmp_path / "r.html", table({("dream", 0): history(20)})))
+    for name in ("s-distances", "s-lyapunov", "s-network", "promise-label"):
+        assert not reader.ask("return document.getElementById(arguments[0]).checkVisibility()", name)
 
 
 def test_the_theorem_can_be_laid_over_the_measurement(reader, page_file):

@@ -1,7 +1,10 @@
 """The theorem's constants, against the independent reference."""
 
+import json
 from dataclasses import asdict
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from laws import run
 from reference.theory import dream_parameters_by_hand
@@ -61,6 +64,9 @@ def test_psi0_is_measured_at_the_start():
     x0, y0 = game.start()
     wanted = game.primal(x0) - game.primal_minimum() + (game.primal(x0) - game.value(x0, y0)) / 8
     assert starting_gap(game) == pytest.approx(wanted, rel=1e-12)
+    own = np.full(game.dim_x, 2.0), np.full(game.dim_y, -1.0)
+    wanted = game.primal(own[0]) - game.primal_minimum() + (game.primal(own[0]) - game.value(*own)) / 8
+    assert starting_gap(game, own) == pytest.approx(wanted, rel=1e-12)
 
 
 GOOD = dict(L=2.0, mu=1.0, epsilon=0.1, m=4, delta=0.5, psi0=1.0, n=10)
@@ -90,3 +96,68 @@ def test_a_problem_without_constants_is_refused():
     """The sentence names what is missing."""
     with pytest.raises(ValueError, match="`problem` must have `constants"):
         parameters_for(object(), rd.topology.ring(4), 0.1)
+
+
+RING, SMALL = rd.topology.ring(4), rd.DREAM(eta=0.05, gamma=0.3, b=2)
+
+
+def test_a_run_records_what_the_theorem_needs():
+    """L, mu, psi0 and n, as they are for this problem and the start of this run; they survive JSON."""
+    game = QuadraticGame.random(agents=4, samples=6)
+    start = np.full(game.dim_x, 2.0), np.zeros(game.dim_y)
+    known, constants = game.constants(), run(game, RING, SMALL, iterations=0, start=start).config["constants"]
+    assert constants == {"L": known.L, "mu": known.mu, "psi0": starting_gap(game, start), "n": 6}
+    assert constants["psi0"] != starting_gap(game)
+    assert json.loads(json.dumps(constants, allow_nan=False)) == constants
+
+
+def test_an_online_run_records_sigma():
+    """There is no n."""
+    game = OnlineQuadraticGame.random(agents=4, sigma=0.5)
+    constants = run(game, RING, rd.DREAM(eta=0.05, gamma=0.3, b=2, b_large=8), iterations=0).config["constants"]
+    assert constants["sigma"] == 0.5 and "n" not in constants
+
+
+class Own:
+    """A quadratic game that answers for its constants as it is told."""
+
+    def __init__(self, constants, **more):
+        self.game, self.asked, self.answer = QuadraticGame.random(agents=4, samples=3), 0, constants
+        vars(self).update(more)
+
+    def constants(self):
+        self.asked += 1
+        return self.answer()
+
+    def __getattr__(self, name):
+        if name == "game":
+            raise AttributeError(name)
+        return getattr(self.game, name)
+
+
+def raising():
+    raise RuntimeError("no idea")
+
+
+NO_USE = {
+    "raises": Own(raising),
+    "another kind of answer": Own(lambda: {"L": 2.0, "mu": 1.0}),
+    "not finite": Own(lambda: SimpleNamespace(L=float("nan"), mu=1.0)),
+    "mu above L": Own(lambda: SimpleNamespace(L=1.0, mu=2.0)),
+    "no bound": Own(lambda: SimpleNamespace(L=2.0, mu=1.0), primal_bound=raising),
+    "nothing to gain": Own(lambda: SimpleNamespace(L=2.0, mu=1.0), primal_bound=lambda: 1e9),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("problem", NO_USE.values(), ids=NO_USE)
+def test_constants_that_are_of_no_use_are_not_recorded(problem):
+    """The run goes on without them."""
+    result = run(problem, RING, SMALL, iterations=1)
+    assert result.outcome == "completed" and result.config["constants"] is None
+
+
+def test_a_problem_is_asked_for_its_constants_once():
+    """They may take longer than a run."""
+    problem = Own(lambda: SimpleNamespace(L=2.0, mu=1.0))
+    found = [run(problem, RING, SMALL, iterations=0, seed=seed).config["constants"]["L"] for seed in range(3)]
+    assert found == [2.0] * 3 and problem.asked == 1

@@ -15,10 +15,11 @@ import numpy as np
 
 from raydream.report import figures, theme
 from raydream.report.convergence import wrapped
+from raydream.report.distances import TIMES
 from raydream.report.network import topology_of
 from raydream.report.packing import Packed, pack
 from raydream.report.plot import mixing_of
-from raydream.report.promise import promised
+from raydream.report.promise import promise_over
 from raydream.report.reach import suggested_target
 from raydream.report.runs import Run, collect, grouped, variants, words
 from raydream.report.sections import configurations, heading, runs_table
@@ -26,6 +27,7 @@ from raydream.result import whole_file
 
 LIMIT = 5_900_000  # bytes of a finished page
 MOST_NETWORKS = 12
+MOST_CELLS = 150_000  # of all heat maps together, each about 5 bytes of the page
 HERE = Path(__file__).parent
 
 
@@ -124,13 +126,10 @@ def _facts(every: list[Run], groups: dict[str, list[Run]], constants: dict[str, 
         "axes": {name: _axis(name) for name in theme.AXES if any(name in run.columns for run in every)},
         "metrics": {name: _axis(name) for name in metrics},
         "targets": {name: _finite(suggested_target(groups, name)) for name in metrics},
-        "promise": _promise(every, constants),
+        "promise": promise_over(every, constants),
         "networks": _networks(every),
         "lyapunov": _per_group(groups, lambda run: figures.lyapunov(run) if "Psi" in run.columns else None),
-        "distances": _per_group(
-            groups,
-            lambda run: None if run.distances is None else figures.distances(run.distances, run.columns["iteration"]),
-        ),
+        "distances": _per_group(groups, lambda run: _distances(run, MOST_CELLS // len(groups))),
         "templates": {"light": theme.template(), "dark": theme.template(dark=True)},
         "neutral": theme.NEUTRAL,
     }
@@ -145,13 +144,12 @@ def _axis(name: str) -> dict[str, Any]:
     }
 
 
-def _promise(every: list[Run], constants: dict[str, float] | None) -> dict[str, list[float]] | None:
-    """The theorem's line over the range that all runs span."""
-    first = next((run for run in every if run.config.get("topology", {}).get("m", 0) > 1), every[0])
-    known = constants or first.config.get("problem", {}).get("constants")
-    norms = [run.columns["grad_norm"] for run in every if "grad_norm" in run.columns]
-    line = promised(first.config, known, np.concatenate(norms)) if norms else None
-    return None if line is None else {name: values.tolist() for name, values in line.items()}
+def _distances(run: Run, most_cells: int) -> Any:
+    """The heat map, in so many cells; none where the agents never differed, or are too many to be drawn."""
+    if run.distances is None or not (np.isfinite(run.distances) & (run.distances > 0)).any():
+        return None
+    times = min(TIMES, most_cells // run.distances.shape[1])
+    return figures.distances(run.distances, run.columns["iteration"], most_times=times) if times > 1 else None
 
 
 def _networks(every: list[Run]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from raydream.report.convergence import plain
 from raydream.report.runs import Run, collect, grouped, variants
 
 COSTS = ("sfo", "rounds", "bytes", "seconds")
+BILL = ("sfo", "rounds", "messages", "bytes")
 
 
 def cost_to_reach(run: Run, target: float, metric: str, cost: str) -> float:
@@ -67,10 +68,15 @@ def to_reach(
     return bars(groups, spent, band, dark, f"to reach {theme.axis_name(metric)} ≤ {goal:.4g}")
 
 
-def ledger(runs: Any, *, band: tuple[float, float] = (0.25, 0.75), dark: bool = False) -> Any:
+def ledger(
+    runs: Any,
+    *,
+    costs: tuple[str, ...] = BILL,
+    band: tuple[float, float] = (0.25, 0.75),
+    dark: bool = False,
+) -> Any:
     """The final bills as bars: SFO calls, rounds, messages and bytes, the median over seeds."""
     groups = grouped(collect(runs))
-    costs = ("sfo", "rounds", "messages", "bytes")
     spent = {label: {cost: [run.last(cost) for run in group] for cost in costs} for label, group in groups.items()}
     return bars(groups, spent, band, dark, "spent in all")
 
@@ -100,6 +106,7 @@ def bars(
                     marker={"color": theme.line(group[0].method, number_of[label])["color"]},
                     text=[si(middle) if known else "not reached"],
                     textposition="auto" if known else "outside",
+                    insidetextanchor="start",  # away from the whiskers
                     error_x={
                         "array": [high - middle if known and math.isfinite(high) else 0.0],
                         "arrayminus": [middle - low if known else 0.0],
@@ -111,7 +118,7 @@ def bars(
                 col=place,
             )
         figure.update_xaxes(title_text=theme.axis_name(cost), rangemode="tozero", row=1, col=place, **theme.ticks(cost))
-    figure.update_yaxes(autorange="reversed")
+    figure.update_yaxes(autorange="reversed", ticks="outside", ticklen=5, tickcolor="rgba(0,0,0,0)")
     height = 120 + 30 * len(groups)
     return theme.finished(figure, dark, title={"text": title, "x": 0, "xref": "paper"}, margin={"t": 44}, height=height)
 

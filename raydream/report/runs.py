@@ -94,6 +94,8 @@ def words(parameters: Mapping[str, Any]) -> str:
 def _run(label: str, seed: Any, result: Any) -> Run:
     columns = {str(name): result.history[name].to_numpy(dtype=np.float64) for name in result.history.columns}
     distances = getattr(result, "distances", None)
+    if distances is not None and len(distances) != len(result.history):
+        distances = None  # of another history
     return Run(
         label=str(label),
         seed=seed,
