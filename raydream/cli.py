@@ -1,4 +1,4 @@
-"""The command line: `raydream run | resume | compare | tune | report | data | topology | params | methods`."""
+"""The commands: `raydream run | resume | compare | tune | report | dashboard | data | topology | params | methods`."""
 
 import functools
 import os
@@ -313,6 +313,24 @@ def report(
     else:
         found = raydream.load(folder)
     print(f"The report is {found.report(Path(output) if output is not None else folder / 'report.html')}.")
+
+
+@app.command()
+@plainly
+def dashboard(
+    root: Annotated[str, typer.Argument(help="The folder whose run directories are shown.")] = "runs",
+    host: Annotated[str, typer.Option(help="Where to listen; others than this machine need a token.")] = "127.0.0.1",
+    port: Annotated[int | None, typer.Option(help="Default: 8050, or the next free one.")] = None,
+    page: Annotated[str, typer.Option(help="The page to begin with: /, /run, /compare, /new, /lab, /theory.")] = "/",
+    browser: Annotated[bool, typer.Option(help="Open it in a browser.")] = False,
+) -> None:
+    """Watch, compare, start, stop and resume runs in a browser; try networks; read off the theory.
+
+    Example: raydream dashboard runs --browser
+    """
+    from raydream.dashboard import serve
+
+    serve(root, host=host, port=port, page=page, browser=browser)
 
 
 @app.command()

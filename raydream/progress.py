@@ -56,10 +56,13 @@ class Progress:
 
 def time_left(done: float, total: float, elapsed: float) -> str:
     """The time that the rest will take if it goes on as it went."""
-    if not 0 < done < total:
-        return ""
-    seconds = round(elapsed / done * (total - done))
-    minutes, hours = seconds // 60, seconds // 3600
+    return f"; about {duration(elapsed / done * (total - done))} left" if 0 < done < total else ""
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it."""
+    whole = round(seconds)
+    minutes, hours = whole // 60, whole // 3600
     if hours:
-        return f"; about {hours} h {minutes % 60} min left"
-    return f"; about {minutes} min {seconds % 60} s left" if minutes else f"; about {seconds} s left"
+        return f"{hours} h {minutes % 60} min"
+    return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"

@@ -17,7 +17,6 @@ from raydream.backends import Plan
 from raydream.checkpoint import Checkpoint, fingerprint
 from raydream.result import COLUMNS, Result, whole_file
 
-
 UNFINISHED = ("running", "stopped", "failed")  # outcomes that run.json may have, but no result
 PULSE = 0.5  # least seconds between two writings of progress.json
 

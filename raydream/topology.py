@@ -271,7 +271,11 @@ def random_regular(
         raise ValueError(f"`degree` must be at least {min(2, m - 1)} to connect {m} agents; got {degree}.")
 
     def draw() -> Sparse:
-        return _from_networkx(networkx.random_regular_graph(degree, m, seed=stream))
+        if degree <= m // 2:
+            return _from_networkx(networkx.random_regular_graph(degree, m, seed=stream))
+        # Pairing up nearly all agents at random hardly ever succeeds: draw the links that are missing instead.
+        missing = networkx.random_regular_graph(m - 1 - degree, m, seed=stream)
+        return _from_networkx(networkx.complement(missing))
 
     remedy = f"`degree` {degree} is too small for {m} agents, try 3 or more"
     return _weighed("random_regular", _first_connected(draw, remedy), self_weight, weights)

@@ -18,7 +18,7 @@ LAYERS = [
     {"constraints", "memory", "mixing", "ledger", "spectrum", "streams"},
     {"topology", "data", "problems"},
     {"theory", "agents"},
-    {"algorithms"},
+    {"algorithms", "complexities"},
     {"backends"},
     {"metrics", "result", "report", "limits", "fit", "specs", "brake"},
     {"history", "record", "checkpoint"},
@@ -26,6 +26,7 @@ LAYERS = [
     {"driver"},
     {"comparison", "comparing", "spaces", "trials"},
     {"tuning", "builtin"},
+    {"dashboard"},
     {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

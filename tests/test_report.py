@@ -6,7 +6,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from browsing import Browser, chromium
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -173,14 +173,14 @@ def test_bars_show_the_first_record_at_the_target():
 
 def test_the_suggested_target_is_reached_by_every_method(results):
     """So the first picture compares all."""
-    assert all(bar.text[0] != "not reached" for bar in figures.to_reach(results).data)
+    assert all("not reached" not in bar.text for bar in figures.to_reach(results).data)
 
 
 def test_a_method_that_gets_nowhere_does_not_set_the_target():
     """Else one that blows up would move the target to the start."""
     runs = curves(iteration=[[0, 1]], sfo=[[0, 5]], grad_norm=[[8, 1]])
     runs += curves("gt-da", iteration=[[0, 1]], sfo=[[0, 5]], grad_norm=[[8, 900]])
-    assert [bar.x[0] for bar in figures.to_reach(runs, costs=("sfo",)).data] == [5, 0]
+    assert list(figures.to_reach(runs, costs=("sfo",)).data[0].x) == [5, 0]
 
 
 def test_ledger_bars_are_the_final_bills(results):
@@ -562,45 +562,19 @@ def test_results_load_no_plotly():
 @pytest.fixture(scope="module")
 def browser():
     """Headless Chromium."""
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if binary is None or driver is None:
-        pytest.skip("no browser found: install one with `apt-get install chromium chromium-driver`")
-    webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium found: install it with pip")
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        for flag in ("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-sync",
-                     "disable-background-networking", "disable-component-update", "disable-dev-shm-usage",
-                     f"user-data-dir={profile}", "window-size=1366,768"):  # fmt: skip
-            options.add_argument(f"--{flag}")
-        started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-        started.set_script_timeout(60)
-        try:
-            yield Reader(started)
-        finally:
-            started.quit()
+    with chromium() as driver:
+        yield Reader(driver)
 
 
-class Reader:
-    """Somebody who opens a page, turns its switches, and looks at what is drawn."""
+class Reader(Browser):
+    """Somebody who opens a report, turns its switches, and looks at what is drawn."""
 
-    def __init__(self, driver):
-        self.driver = driver
-
-    def open(self, path, width=1366, height=768, scheme="light"):
-        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
-        self.driver.get(path.as_uri())
+    def open(self, path, *screen):
+        self.go(path.as_uri(), *screen)
         self.driver.execute_async_script(
             "const done = arguments[0], root = document.documentElement;"
             "const look = () => root.dataset.ready ? done() : setTimeout(look, 20); look()"
         )
-
-    def ask(self, script, *arguments):
-        return self.driver.execute_script(script, *arguments)
 
     def put(self, id, value):
         """Choose an option, tick a box, type a number or move a slider."""
@@ -635,9 +609,6 @@ class Reader:
             "return d[0].customdata.map((name, i) => [name, d[0].x[i], d[1].text[i]])"
         )
         return {name: (value, text) for name, value, text in self.ask(script, id, number)}
-
-    def complaints(self):
-        return [entry for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
 
 
 @pytest.fixture
@@ -706,9 +677,10 @@ def test_the_target_can_be_moved(reader, page_file, results):
     reader.open(page_file)
     for target in (0.5, 0.05):
         reader.put("target", target)
-        for bar in figures.to_reach(results, target, costs=("sfo",)).data:
-            value, text = reader.bars("reach")[bar.name]
-            assert value == bar.x[0] and (text == "not reached") == (bar.text[0] == "not reached")
+        (bar,) = figures.to_reach(results, target, costs=("sfo",)).data
+        for label, wanted, said in zip(bar.y, bar.x, bar.text, strict=True):
+            value, text = reader.bars("reach")[label]
+            assert value == wanted and (text == "not reached") == (said == "not reached")
     before = reader.bars("reach")
     reader.put("slider", 900)
     assert float(reader.ask("return document.getElementById('target').value")) > 0.05

@@ -515,3 +515,10 @@ def test_every_mistake_gets_its_sentence(mistake: Callable[[], Any], sentence: s
     with pytest.raises((ValueError, TypeError)) as caught:
         mistake()
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("degree", [31, 33, 52, 60, 62, 63])
+def test_nearly_complete_random_regular_graphs_are_drawn_at_once(degree):
+    """Pairing up nearly all agents at random would go on for ever."""
+    drawn = tp.random_regular(64, degree, seed=1)
+    assert all(len(row) == degree for row in drawn.neighbours)

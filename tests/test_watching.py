@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+from itertools import pairwise
 
 import pytest
 from laws import run
@@ -74,7 +75,7 @@ def test_progress_tells_how_far_the_run_is(tmp_path, monkeypatch):
     run(game(), RING, METHOD, iterations=47, record_every=10, directory=tmp_path)
     done = [one["iteration"] for one in seen]
     assert done == sorted(set(done)) and done[0] == 0 and {10, 20, 30, 40} <= set(done)
-    assert all(a["seconds"] < b["seconds"] and a["time"] <= b["time"] for a, b in zip(seen, seen[1:], strict=False))
+    assert all(a["seconds"] < b["seconds"] and a["time"] <= b["time"] for a, b in pairwise(seen))
     assert all(one["recoveries"] == [] for one in seen)
 
 

@@ -6,6 +6,8 @@ import numpy.typing as npt
 from raydream.checks import choice, positive, vector, whole
 from raydream.types import Array, Indices
 
+KINDS = ("even", "sorted", "dirichlet")
+
 
 def split(labels: npt.ArrayLike, agents: int, how: str = "even", *, alpha: float = 0.5, seed: int = 0) -> Indices:
     """An order of the rows in which agent i owns order[i n : (i + 1) n], where n = len(labels) // agents.
@@ -20,7 +22,7 @@ def split(labels: npt.ArrayLike, agents: int, how: str = "even", *, alpha: float
     """
     classes = vector("labels", labels)
     agents = whole("agents", agents, at_least=1)
-    how = choice("how", how, ("even", "sorted", "dirichlet"))
+    how = choice("how", how, KINDS)
     alpha = positive("alpha", alpha)
     seed = whole("seed", seed)
     n = classes.size // agents

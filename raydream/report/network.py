@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from raydream.checks import whole
 from raydream.mixing import MOMENTA, modes, momentum_weight, polynomial
 from raydream.report import theme
+from raydream.spectrum import one_thread
 from raydream.topology import Topology, from_matrix
 from raydream.types import Array
 
@@ -158,7 +159,8 @@ def eigenvalues(topology: Topology) -> Array:
         return np.zeros(1)
     if topology.m > DENSE:
         return np.linspace(topology.smallest_eigenvalue, topology.second_eigenvalue, DENSE)
-    values: Array = np.linalg.eigvalsh(topology.W.toarray())[:-1]
+    with one_thread():
+        values: Array = np.linalg.eigvalsh(topology.W.toarray())[:-1]
     return values
 
 

@@ -91,32 +91,35 @@ def bars(
     """One panel of horizontal bars per cost."""
     costs = list(next(iter(spent.values())))
     number_of = variants(groups)
+    colours = [theme.line(group[0].method, number_of[label])["color"] for label, group in groups.items()]
     figure = make_subplots(1, len(costs), shared_yaxes=True, horizontal_spacing=0.03)
     for place, cost in enumerate(costs, 1):
-        for label, group in groups.items():
-            middle, low, high = (float(one[0]) for one in quantiles(np.array([spent[label][cost]]).T, (0.5, *band)))
-            known = math.isfinite(middle)
-            figure.add_trace(
-                go.Bar(
-                    y=[plain(label)],
-                    x=[middle if known else 0.0],
-                    orientation="h",
-                    name=plain(label),
-                    showlegend=False,
-                    marker={"color": theme.line(group[0].method, number_of[label])["color"]},
-                    text=[si(middle) if known else "not reached"],
-                    textposition="auto" if known else "outside",
-                    insidetextanchor="start",  # away from the whiskers
-                    error_x={
-                        "array": [high - middle if known and math.isfinite(high) else 0.0],
-                        "arrayminus": [middle - low if known else 0.0],
-                        "color": theme.NEUTRAL,
-                        "visible": len(group) > 1,
-                    },
-                ),
-                row=1,
-                col=place,
-            )
+        rows = [quantiles(np.array([spent[label][cost]]).T, (0.5, *band)) for label in groups]
+        middle, low, high = np.array(rows, dtype=np.float64).reshape(len(groups), 3).T
+        known = np.isfinite(middle)
+        with np.errstate(invalid="ignore"):
+            above, below = np.where(known & np.isfinite(high), high - middle, 0), np.where(known, middle - low, 0)
+        figure.add_trace(
+            go.Bar(
+                y=[plain(label) for label in groups],
+                x=np.where(known, middle, 0.0),
+                orientation="h",
+                showlegend=False,
+                marker={"color": colours},
+                text=[si(float(one)) if there else "not reached" for one, there in zip(middle, known, strict=True)],
+                textposition=["auto" if there else "outside" for there in known],
+                insidetextanchor="start",  # away from the whiskers
+                error_x={
+                    "array": above,
+                    "arrayminus": below,
+                    "color": theme.NEUTRAL,
+                    "visible": any(len(group) > 1 for group in groups.values()),
+                },
+                hovertemplate="<b>%{y}</b>: %{x:.6~g}<extra></extra>",
+            ),
+            row=1,
+            col=place,
+        )
         figure.update_xaxes(title_text=theme.axis_name(cost), rangemode="tozero", row=1, col=place, **theme.ticks(cost))
     figure.update_yaxes(autorange="reversed", ticks="outside", ticklen=5, tickcolor="rgba(0,0,0,0)")
     height = 120 + 30 * len(groups)

@@ -1,6 +1,7 @@
 """The one look of all figures: colours by method, names of axes with their units, a light and a dark template."""
 
 import colorsys
+import functools
 import zlib
 from typing import Any
 
@@ -111,8 +112,16 @@ def template(dark: bool = False) -> dict[str, Any]:
 def finished(figure: Any, dark: bool = False, **layout: Any) -> Any:
     """The figure in this look."""
     background = "#14181E" if dark else "#FFFFFF"
-    figure.update_layout(template=template(dark), paper_bgcolor=background, plot_bgcolor=background, **layout)
+    figure.update_layout(template=_made_template(dark), paper_bgcolor=background, plot_bgcolor=background, **layout)
     return figure
+
+
+@functools.cache
+def _made_template(dark: bool) -> Any:
+    """plotly checks a template for 50 ms when it is made: once is enough."""
+    from plotly.graph_objects import layout
+
+    return layout.Template(template(dark))
 
 
 def _lighter(hexadecimal: str, steps: int) -> str:

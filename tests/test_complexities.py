@@ -1,0 +1,165 @@
+"""Orders of growth: the table's formulas as numbers, held against what the papers print."""
+
+from math import log
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raydream import complexities
+from raydream.algorithms import METHODS
+from raydream.complexities import CASES, Term, parse, rates, why_none
+
+# Written by hand from Table 1 of the DREAM paper; gda, sgda (Lin et al.) and dgda-vr (Zhang et al.) from their papers.
+# method: (SFO, rounds), each a list of powers of (kappa, 1/epsilon, N, m)
+OFFLINE = {
+    "dream": ([(0, 0, 1, 0), (2, 2, 0.5, 0)], [(2, 2, 0, 0)]),
+    "gt-da": ([("p", 2, 1, 0)], [("q", 2, 0, 0)]),
+    "gt-gda": ([("p", 2, 1, 0)], [("q", 2, 0, 0)]),
+    "gt-srvr": ([(0, 0, 1, 0), ("p", 2, 0.5, 0.5)], [("q", 2, 0, 0)]),
+    "gda": ([(2, 2, 1, 0)], []),
+}
+ONLINE = {
+    "dream": ([(3, 3, 0, 0)], [(2, 2, 0, 0)]),
+    "dm-hsgd": ([(3, 3, 0, 0)], [(3, 3, 0, 0)]),
+    "dgda-vr": ([(0, 3, 0, 0)], [(0, 2, 0, 0)]),
+    "sgda": ([(3, 4, 0, 0)], []),
+}
+PAPERS = {"offline": OFFLINE, "online": ONLINE}
+EVERY = [(case, name, cost) for case in CASES for name in PAPERS[case] for cost in ("sfo", "rounds")]
+AT = {"kappa": 10.0, "epsilon": 0.1, "m": 8, "N": 8000}
+
+
+def order(case, name, cost):
+    return getattr(rates(case)[name], cost)
+
+
+@pytest.mark.parametrize(("case", "name", "cost"), EVERY)
+def test_the_powers_are_those_of_the_papers(case, name, cost):
+    """What is read from the table of methods has the powers that the papers print."""
+    stated = PAPERS[case][name][cost == "rounds"]
+    assert order(case, name, cost).terms == tuple(Term(*powers) for powers in stated)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_method_has_a_rate_or_a_reason(case):
+    """Nothing is left out in silence, and nothing is given both."""
+    assert set(rates(case)) == set(PAPERS[case])
+    for name in METHODS:
+        assert (name in rates(case)) == (why_none(name, case) is None)
+
+
+def test_the_reasons_are_said():
+    """Descent-ascent without tracking has no rate because it stalls; others have theirs for the other case."""
+    assert why_none("dgda", "offline") == "stalls where agents differ"
+    assert why_none("dm-hsgd", "offline") == "rate stated for the online case only"
+
+
+def test_only_finite_sums_count_their_samples():
+    """N stands in every SFO rate of the offline case, and in none of the online case."""
+    assert all(any(term.N for term in rate.sfo.terms) for rate in rates("offline").values())
+    assert not any(term.N for rate in rates("online").values() for term in rate.sfo.terms)
+
+
+@pytest.mark.parametrize(("case", "name", "cost"), EVERY)
+def test_the_formula_is_the_table_s_own(case, name, cost):
+    """What is displayed is not written twice."""
+    assert order(case, name, cost).formula in getattr(METHODS[name].facts, f"total_{cost}")
+
+
+def test_values_at_given_numbers():
+    """kappa = 10, epsilon = 0.1, m = 8, N = 8000, by hand."""
+    wanted = {
+        ("offline", "dream", "sfo"): 8000 + 8000**0.5 * 1e4,
+        ("offline", "dream", "rounds"): 1e4,
+        ("offline", "gt-da", "sfo"): 8e7,
+        ("offline", "gt-srvr", "sfo"): 8000 + 64000**0.5 * 1e4,
+        ("offline", "gda", "rounds"): 0,
+        ("online", "dream", "sfo"): 1e6,
+        ("online", "dm-hsgd", "rounds"): 1e6,
+        ("online", "dgda-vr", "sfo"): 1e3,
+        ("online", "sgda", "sfo"): 1e7,
+    }
+    for key, value in wanted.items():
+        assert order(*key).at(**AT) == pytest.approx(value), key
+
+
+def test_the_open_power_is_the_caller_s():
+    """κ^p is kappa to the power that the caller puts in the place of p, and stated powers do not listen."""
+    assert order("offline", "gt-gda", "rounds").at(**AT, open_power=3) == pytest.approx(1e5)
+    assert order("offline", "dream", "rounds").at(**AT, open_power=3) == pytest.approx(1e4)
+
+
+def test_online_costs_need_no_number_of_samples():
+    """N is infinite online, and every cost finite."""
+    at = {name: value for name, value in AT.items() if name != "N"}
+    assert all(rate.sfo.at(**at) == rate.sfo.at(**AT) < float("inf") for rate in rates("online").values())
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    which=st.sampled_from([(case, name, cost) for case, name, cost in EVERY if PAPERS[case][name][cost == "rounds"]]),
+    variable=st.sampled_from(["kappa", "epsilon", "N", "m"]),
+    factor=st.floats(1.1, 100),
+)
+def test_the_leading_term_grows_with_its_power(which, variable, factor):
+    """The slope on logarithmic axes is the exponent."""
+    found = order(*which)
+    moved = {**AT, variable: AT[variable] * factor}
+    powers = {"open_power": 2.5}
+    slope = log(found.leading.at(**moved, **powers) / found.leading.at(**AT, **powers)) / log(factor)
+    kappa = found.leading.kappa if not isinstance(found.leading.kappa, str) else 2.5
+    exponent = {
+        "kappa": kappa,
+        "epsilon": -found.leading.inverse_epsilon,
+        "N": found.leading.N,
+        "m": found.leading.m,
+    }[variable]
+    assert slope == pytest.approx(exponent, abs=1e-9)
+
+
+def test_the_leading_term_leads():
+    """At a tiny epsilon a sum is its leading term: DREAM's N is outgrown."""
+    sfo = order("offline", "dream", "sfo")
+    tiny = {**AT, "epsilon": 1e-9}
+    assert sfo.at(**tiny) == pytest.approx(sfo.leading.at(**tiny, open_power=2))
+    assert sfo.at(**{**AT, "epsilon": 1e9}) == pytest.approx(AT["N"])
+
+
+def test_dream_gains_the_root_of_m_over_gt_srvr():
+    """If the power that its paper leaves open is 2, GT-SRVR pays sqrt(m) times DREAM's SFO."""
+    tiny = {**AT, "epsilon": 1e-9}
+    ratio = order("offline", "gt-srvr", "sfo").at(**tiny) / order("offline", "dream", "sfo").at(**tiny)
+    assert ratio == pytest.approx(8**0.5)
+
+
+def test_the_orders_agree_with_the_theorem_they_summarise():
+    """Theorem 3.1's own SFO, with its constants, grows with the powers of Table 1 where epsilon is small."""
+    from raydream.theory import dream_parameters
+
+    fixed = {"L": 10.0, "m": 8, "delta": 0.2, "psi0": 1.0}
+    for case, more in (("offline", {"n": 1000}), ("online", {"sigma": 1.0})):
+        fine, finer = (dream_parameters(mu=1.0, epsilon=e, **fixed, **more) for e in (1e-6, 1e-7))
+        assert log(finer.sfo / fine.sfo, 10) == pytest.approx(order(case, "dream", "sfo").leading.inverse_epsilon, 1e-3)
+        assert log(finer.rounds / fine.rounds, 10) == pytest.approx(2, 1e-3)
+        curved = dream_parameters(mu=0.1, epsilon=1e-6, **fixed, **more)
+        assert log(curved.sfo / fine.sfo, 10) == pytest.approx(order(case, "dream", "sfo").leading.kappa, 1e-3)
+
+
+def test_silence_on_all_but_epsilon_is_noticed():
+    """DGDA-VR's paper states the power of epsilon alone; a method that needs no rounds is silent on nothing."""
+    silent = {name for case in CASES for name, rate in rates(case).items() if rate.sfo.epsilon_alone}
+    assert silent == {"dgda-vr"}
+    assert not order("online", "sgda", "rounds").epsilon_alone
+
+
+@pytest.mark.parametrize("formula", ["stalls where agents differ", "O(N log N)", "O(κ^2x)", "O()"])
+def test_a_formula_that_cannot_be_read_is_refused_in_a_sentence(formula):
+    """A new method's formula is either understood or refused."""
+    with pytest.raises(ValueError, match=r"`formula` must .*; got '"):
+        parse(formula)
+
+
+def test_stated_rates_belong_to_known_methods():
+    """No rate for a method that does not exist."""
+    assert set(complexities.STATED) <= set(METHODS)

@@ -1,0 +1,599 @@
+"""The dashboard without a browser: who may come in, which folders it reads, what its forms can order, what it draws."""
+
+import json
+import os
+import platform
+import shutil
+import time
+from itertools import pairwise
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import raydream as rd
+from raydream import cli, specs
+from raydream.algorithms import METHODS
+from raydream.dashboard import axes, curves, serve
+from raydream.dashboard.app import make_app
+from raydream.dashboard.forms import MOST_AGENTS, again, method_fields, order, problem_fields, topology_fields
+from raydream.dashboard.jobs import Jobs, last_sentence
+from raydream.dashboard.pages import PAGES, live, overview
+from raydream.dashboard.parts import Query, address
+from raydream.dashboard.runs import Runs
+from raydream.dashboard.watched import Watched
+
+FORM = {"problem": "quadratic", "topology": "ring", "method": "dream", "agents": 4, "backend": "local",
+        "iterations": 6, "record_every": 2, "problem.samples": "9", "method.eta": "0.05", "method.b": "3"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Two finished runs, one of them two folders down, and a secret beside the root."""
+    folder = tmp_path_factory.mktemp("dashboard")
+    problem = specs.build_problem("quadratic", 4, {"samples": 9})
+    ring = specs.build_topology("ring", 4, {"self_weight": 0.5})
+    for name, method in (
+        ("first", rd.DREAM(eta=0.05, gamma=0.5, b=3)),
+        ("deep/er/second", rd.GTGDA(eta=0.05, gamma=0.5)),
+    ):
+        rd.run(problem, ring, method, iterations=30, record_every=3, backend="local", directory=folder / "runs" / name)
+    shutil.copytree(folder / "runs" / "first", folder / "secret")
+    return folder / "runs"
+
+
+@pytest.fixture
+def jobs(root):
+    return Jobs(Runs(root))
+
+
+# ---------------------------------------------------------------- folders
+
+
+def test_every_run_below_the_root_is_found(root):
+    """By its path from there."""
+    assert sorted(Runs(root).names()) == ["deep/er/second", "first"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret",
+        "first/../../secret",
+        "/etc",
+        "..",
+        "",
+        ".",
+        "deep",
+        "first/checkpoint",
+        "a\0b",
+        "~",
+        "link",
+        "x" * 5000,
+    ],
+)
+def test_nothing_outside_the_root_is_read(root, name):
+    """Whatever the name says, also through a link that somebody laid."""
+    link = root / "link"
+    if not link.is_symlink():
+        link.symlink_to(root.parent / "secret", target_is_directory=True)
+    assert (root.parent / "secret" / "run.json").exists()
+    with pytest.raises(ValueError, match=r"must be a run directory below runs/"):
+        Runs(root).folder(name)
+    assert "link" not in Runs(root).names()
+
+
+def test_a_file_that_is_a_link_is_not_read(root, tmp_path):
+    """A run directory whose run.json points elsewhere says nothing."""
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "run.json").symlink_to(root / "first" / "run.json")
+    assert Runs(tmp_path).look("r").record == {}
+
+
+# ---------------------------------------------------------------- watching
+
+
+def grown(folder, rows, name="history.csv"):
+    with open(folder / name, "ab") as file:
+        file.write(rows)
+
+
+def test_a_history_is_followed_while_it_grows(root, tmp_path):
+    """In pieces of any size, also where a line is only half written: the same columns as the whole file has."""
+    folder = tmp_path / "first"
+    shutil.copytree(root / "first", folder)
+    whole = (folder / "history.csv").read_bytes()
+    (folder / "history.csv").write_bytes(b"")
+    watched, versions = Watched("first", folder), []
+    for start in range(0, len(whole), 97):
+        grown(folder, whole[start : start + 97])
+        watched.refresh()
+        versions.append(watched.version)
+    wanted = pd.read_csv(root / "first" / "history.csv")
+    assert list(watched.columns) == list(wanted.columns)
+    assert all(np.array_equal(watched.columns[name], wanted[name], equal_nan=True) for name in wanted.columns)
+    assert versions == sorted(versions) and versions[-1] > len(wanted)
+
+
+def test_a_history_that_was_replaced_is_read_again(root, tmp_path):
+    """As when a run is resumed from an earlier row."""
+    folder = tmp_path / "first"
+    shutil.copytree(root / "first", folder)
+    watched = Watched("first", folder)
+    watched.refresh()
+    lines = (folder / "history.csv").read_text().splitlines(keepends=True)
+    (folder / "new.csv").write_text("".join(lines[:4]))
+    os.replace(folder / "new.csv", folder / "history.csv")
+    watched.refresh()
+    assert list(watched.columns["iteration"]) == [0, 3, 6]
+    before = watched.version
+    watched.refresh()
+    assert watched.version == before
+
+
+def under_way(root, folder, pid, progress=None, **changes):
+    """A directory as a run leaves it while it lasts."""
+    shutil.copytree(root / "first", folder)
+    record = json.loads((folder / "run.json").read_text())
+    record |= {"outcome": "running", "driver": {"host": platform.node(), "pid": pid}, **changes}
+    (folder / "run.json").write_text(json.dumps(record))
+    if progress is not None:
+        (folder / "progress.json").write_text(json.dumps(progress))
+    return Watched("r", folder)
+
+
+def test_a_run_whose_driver_is_gone_is_lost(root, tmp_path):
+    """run.json still says that it runs; the process does not."""
+    gone = 2**22 - 3  # beyond any process number in use
+    run = under_way(root, tmp_path / "r", gone)
+    run.refresh()
+    assert run.state == "lost" and run.resumable
+    run = under_way(root, tmp_path / "s", os.getpid())
+    run.refresh()
+    assert run.state == "running" and not run.resumable
+
+
+def test_a_run_without_a_sign_of_life_is_silent(root, tmp_path):
+    """Its process is there, or is on another machine; nothing was written for long."""
+    run = under_way(root, tmp_path / "r", os.getpid(), {"iteration": 3, "time": time.time() - 100})
+    os.utime(tmp_path / "r" / "run.json", (time.time() - 100, time.time() - 100))
+    run.refresh()
+    assert run.state == "silent" and "no sign of life for 10" in run.reason and run.live
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "null", '{"outcome": "completed"}', '"x"'])
+def test_a_damaged_directory_is_shown_as_such(tmp_path, text):
+    """And breaks no page."""
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "run.json").write_text(text)
+    (tmp_path / "r" / "history.csv").write_text("iteration,sfo\n0,nonsense\n")
+    jobs = Jobs(Runs(tmp_path))
+    run = jobs.look("r")
+    assert run.state == "damaged"
+    assert live.facts(run) and live.actions(run) and live.details(run) and overview.row(run)
+    assert curves.runs_of([run]) == []
+
+
+def test_pace_and_time_left_follow_from_progress(root, tmp_path):
+    """100 iterations in 10 s of 300: 10 a second, and 20 s for what is left."""
+    now = time.time()
+    run = under_way(root, tmp_path / "r", os.getpid(), {"iteration": 0, "time": now - 10}, iterations=300)
+    (tmp_path / "r" / "history.csv").write_text("iteration,sfo\n")
+    run.refresh()
+    assert run.rate is None and run.seconds_left is None
+    (tmp_path / "r" / "progress.json").write_text(json.dumps({"iteration": 100, "time": now}))
+    run.refresh()
+    assert run.rate == pytest.approx(10) and run.seconds_left == pytest.approx(20)
+    assert run.share == pytest.approx(1 / 3)
+
+
+def test_the_share_done_is_that_of_whatever_ends_the_run_first(root, tmp_path):
+    """A budget that is nearly spent counts more than iterations that will never be reached."""
+    run = under_way(root, tmp_path / "r", os.getpid(), iterations=10**7, limits={"max_rounds": 1000})
+    run.refresh()
+    assert run.share == pytest.approx(run.last("rounds") / 1000)
+
+
+# ---------------------------------------------------------------- forms
+
+
+def ordered(tmp_path, form):
+    """What comes of an order on the command line."""
+    done = CliRunner().invoke(cli.app, ["run", *order(form).arguments, "--directory", str(tmp_path / "r")])
+    assert done.exit_code == 0, done.output
+    return rd.load(tmp_path / "r")
+
+
+def test_an_order_is_what_the_form_says(tmp_path):
+    """The arguments mean to `raydream run` what the fields mean to a reader."""
+    result = ordered(
+        tmp_path, {**FORM, "method.K": "2", "topology.self_weight": "0.5", "seed": 7, "diagnostics": ["1"]}
+    )
+    config = result.config
+    assert config["method"]["name"] == "dream" and config["problem"]["samples"] == 9 and config["seed"] == 7
+    assert {name: config["method"]["parameters"][name] for name in ("eta", "gamma", "b", "K")} == {
+        "eta": 0.05, "gamma": 1.0, "b": 3, "K": 2
+    }  # fmt: skip
+    assert config["topology"]["spec"]["parameters"] == {"self_weight": 0.5} and "Phi" in result.history
+    assert list(result.history.iteration) == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("gda", "sgda")])
+def test_every_method_can_be_ordered_with_its_defaults(tmp_path, method):
+    """All fields left empty."""
+    form = {
+        "problem": "quadratic",
+        "topology": "ring",
+        "method": method,
+        "agents": 4,
+        "backend": "local",
+        "iterations": 2,
+    }
+    assert ordered(tmp_path, form).config["method"]["name"] == method
+
+
+@pytest.mark.parametrize("problem", specs.PROBLEMS)
+def test_every_problem_can_be_ordered_with_every_field_filled_in(tmp_path, problem):
+    """Each field with its own default written out."""
+    fields = {
+        f"problem.{f.name}": str(f.default).lower()
+        for f in problem_fields(problem, "synthetic")
+        if f.default is not None
+    }
+    form = {**FORM, **fields, "problem": problem, "iterations": 1}
+    form |= {"method.b_large": "6"} if problem == "quadratic-online" else {"problem.samples": "40"}
+    assert ordered(tmp_path, form).config["problem"]["spec"]["name"] == problem
+
+
+def test_a_run_can_be_ordered_again(jobs):
+    """The link to the form of a run leads to an order of the same parts."""
+    record = jobs.look("first").record
+    form = dict(parse_qsl(urlsplit(again(record)).query))
+    arguments = order(form).arguments
+    method = {**{f.name: f.default for f in method_fields("dream")}, **record["method"]["parameters"]}
+    said = dict(one.split("=") for flag, one in pairwise(arguments) if flag == "--set")
+    assert all(specs.parse_parameters("set", [f"{name}={value}"])[name] == method[name] for name, value in said.items())
+    assert "self_weight=0.5" in arguments and "samples=9" in arguments
+    assert arguments[arguments.index("--iterations") + 1] == "30"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"problem": "os:system"}, "`problem` must be one of"),
+        ({"problem": "raydream.cli:main"}, "`problem` must be one of"),
+        ({"problem": "robust-logistic", "data": "/etc/passwd"}, "`data` must be one of"),
+        ({"problem": "robust-logistic", "data": "../secret"}, "`data` must be one of"),
+        ({"method": "no-such"}, "`method` must be one of"),
+        ({"topology": "__import__('os')"}, "`topology` must be one of"),
+        ({"topology": "hypercube", "agents": 6}, "`m` must be a power of two"),
+        ({"topology": "erdos-renyi"}, "`probability` of the topology must be given"),
+        ({"method.eta": "__import__('os').system('id')"}, "`eta` must be a number"),
+        ({"method.eta": "1; rm -rf /"}, "`eta` must be a number"),
+        ({"method.eta": "-1"}, "`eta` must be"),
+        ({"method.mixing": "magic"}, "`mixing` must be one of"),
+        (
+            {"problem.data": "/etc/passwd", "problem": "robust-logistic", "problem.split": "/etc/passwd"},
+            "`split` must be",
+        ),
+        ({"agents": 0}, "`agents` must be"),
+        ({"agents": 2.5}, "`agents` must be a whole number"),
+        ({"agents": MOST_AGENTS + 1}, "`agents` must be at most"),
+        ({"iterations": "many"}, "`iterations` must be a whole number"),
+        ({"record_every": 0.5}, "`record_every` must be a whole number"),
+        ({"backend": "cloud"}, "`backend` must be one of"),
+        ({"backend": "ray", "agents_per_actor": "1 --address evil"}, "`agents_per_actor` must be"),
+        ({"backend": "ray", "links": "smoke"}, "`links` must be one of"),
+        ({"max_seconds": "--help"}, "`max_seconds` must be a number"),
+        ({"name": "../outside"}, "`name` must be"),
+        ({"name": "a/b"}, "`name` must be"),
+        ({"name": "-x"}, "`name` must be"),
+        ({"name": ".hidden"}, "`name` must be"),
+    ],
+)
+def test_a_form_cannot_order_what_it_does_not_offer(jobs, change, sentence):
+    """One sentence, and nothing is started or written."""
+    before = sorted(jobs.runs.root.rglob("*"))
+    with pytest.raises(ValueError, match=sentence):
+        jobs.start(order({**FORM, **change}))
+    assert sorted(jobs.runs.root.rglob("*")) == before
+
+
+def test_fields_that_a_form_does_not_have_are_not_passed_on():
+    """Also such as `raydream run` would understand."""
+    asked = {
+        **FORM,
+        "address": "evil:6379",
+        "problem.data": "/etc/passwd",
+        "method.nonsense": "1",
+        "directory": "/tmp/x",
+    }
+    assert not {"evil:6379", "data=/etc/passwd", "nonsense=1", "/tmp/x"} & set(order(asked).arguments)
+
+
+def test_a_taken_name_is_refused(jobs):
+    """The run that is there stays as it is."""
+    with pytest.raises(ValueError, match="`name` must be new; 'first' is there already"):
+        jobs.start(order({**FORM, "name": "first"}))
+
+
+def test_what_is_not_under_way_cannot_be_stopped(jobs):
+    with pytest.raises(ValueError, match="'first' is not under way: it is completed"):
+        jobs.stop("first")
+    with pytest.raises(ValueError, match="must be a run directory below"):
+        jobs.stop("../secret")
+    assert not (jobs.runs.root.parent / "secret" / "stop").exists()
+
+
+def test_a_run_that_is_under_way_is_not_resumed(root, tmp_path):
+    """Two drivers would write to one directory."""
+    under_way(root, tmp_path / "r", os.getpid())
+    with pytest.raises(ValueError, match="under way already"):
+        Jobs(Runs(tmp_path)).resume("r")
+
+
+def test_a_problem_of_ones_own_is_not_resumed_from_a_page(root, tmp_path):
+    """run.json may name any module, and a page must not make the server import it."""
+    shutil.copytree(root / "first", tmp_path / "r")
+    record = json.loads((tmp_path / "r" / "run.json").read_text())
+    record["problem"]["spec"] = {"name": "evil.module:make", "parameters": {}}
+    (tmp_path / "r" / "run.json").write_text(json.dumps({**record, "outcome": "stopped"}))
+    with pytest.raises(ValueError, match="a problem of one's own"):
+        Jobs(Runs(tmp_path)).resume("r")
+
+
+def test_the_last_words_of_a_program_are_its_sentence():
+    assert last_sentence("a\nraydream: `x` must be y.\n\n") == "`x` must be y."
+    assert last_sentence("") == ""
+
+
+# ---------------------------------------------------------------- the door
+
+TOKEN = "a-token-that-nobody-guesses"
+
+
+@pytest.fixture
+def open_door(jobs):
+    """The dashboard of a machine's own, asked as its own."""
+    return make_app(jobs).server.test_client()
+
+
+@pytest.fixture
+def closed_door(jobs):
+    """The dashboard of a machine that others reach."""
+    return make_app(jobs, TOKEN).server.test_client()
+
+
+ADDRESSES = ["/", "/lab", "/_dash-layout", "/_dash-dependencies", "/assets/dashboard.css", "/report?runs=first"]
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_without_the_token_nothing_is_served(closed_door, path):
+    answer = closed_door.get(path, base_url="http://machine:8050")
+    assert answer.status_code == 401 and b"?token=" in answer.data and len(answer.data) < 200
+
+
+@pytest.mark.parametrize("given", ["", "x", TOKEN + "x", TOKEN[:-1], "é"])
+def test_a_wrong_token_does_not_open(closed_door, given):
+    assert closed_door.get("/", query_string={"token": given}, base_url="http://machine:8050").status_code == 401
+    assert closed_door.get("/", headers={"Authorization": f"Bearer {given}".encode()}).status_code == 401
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_the_token_opens_once_and_for_all(closed_door, path):
+    """It becomes a cookie that scripts cannot read, and leaves the address."""
+    answer = closed_door.get(f"{path}{'&' if '?' in path else '?'}token={TOKEN}")
+    assert answer.status_code == 302 and TOKEN not in answer.headers["Location"]
+    cookie = answer.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Lax" in cookie
+    with closed_door.get(answer.headers["Location"]) as opened:
+        assert opened.status_code == 200
+
+
+def test_programs_bring_the_token_in_a_header(closed_door):
+    assert closed_door.get("/", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def press(client, **headers):
+    """What the browser posts when Start is pressed in the form."""
+    form = [
+        {"id": {"type": "state", "name": name}, "property": "value", "value": value} for name, value in FORM.items()
+    ]
+    body = {
+        "output": "..order-go.href...order-message.children..",
+        "outputs": [{"id": "order-go", "property": "href"}, {"id": "order-message", "property": "children"}],
+        "inputs": [{"id": "order-start", "property": "n_clicks", "value": 1}],
+        "changedPropIds": ["order-start.n_clicks"],
+        "state": [form, [{**one, "property": "id", "value": one["id"]} for one in form]],
+    }
+    return client.post("/_dash-update-component", json=body, headers=headers)
+
+
+def test_a_post_without_the_token_starts_nothing(closed_door, monkeypatch):
+    """With it the very same post starts the run, so that the refusal is the token's doing."""
+    started = []
+    monkeypatch.setattr(Jobs, "_launch", lambda self, name, arguments: started.append(name))
+    assert press(closed_door).status_code == 401 and started == []
+    assert press(closed_door, Authorization=f"Bearer {TOKEN}").status_code == 200 and started == ["dream-1"]
+
+
+def test_a_page_of_another_site_cannot_post(open_door, monkeypatch):
+    """The browser says where a post comes from; and a foreign name for this machine is not its own."""
+    started = []
+    monkeypatch.setattr(Jobs, "_launch", lambda self, name, arguments: started.append(name))
+    assert press(open_door, Origin="http://evil.example").status_code == 403
+    assert press(open_door, Origin="http://localhost:9999").status_code == 403
+    assert press(open_door, Host="evil.example").status_code == 403
+    assert open_door.get("/", headers={"Host": "evil.example:8050"}).status_code == 403
+    assert started == []
+    assert press(open_door, Origin="http://localhost").status_code == 200 and len(started) == 1
+
+
+@pytest.mark.parametrize("host", ["localhost:8050", "127.0.0.1:8050", "[::1]:8050"])
+def test_this_machine_is_served_under_its_own_names(open_door, host):
+    assert open_door.get("/", headers={"Host": host}).status_code == 200
+
+
+def test_browsers_are_told_to_run_nothing_foreign(open_door):
+    """And reports keep their own, stricter rules."""
+    policy = open_door.get("/").headers["Content-Security-Policy"]
+    assert "default-src 'self'" in policy and "frame-ancestors 'none'" in policy
+    scripts = next(part for part in policy.split(";") if "script-src" in part)
+    assert "unsafe" not in scripts and "http" not in scripts
+    report = open_door.get("/report?runs=first")
+    assert (
+        b"default-src 'none'" in report.data and report.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+    )
+
+
+def test_a_huge_post_is_refused(open_door):
+    assert open_door.post("/_dash-update-component", json={"x": "x" * 2_000_000}).status_code == 413
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc", "%2e%2e/secret", "first/../../secret", "no-such"])
+def test_reports_of_other_places_are_refused(open_door, name):
+    answer = open_door.get(f"/report?runs={name}")
+    assert answer.status_code == 404 and b"<html" not in answer.data
+
+
+@pytest.mark.parametrize(
+    "path", ["/assets/../app.py", "/assets/..%2f..%2fcli.py", "/_dash-component-suites/../../etc/passwd"]
+)
+def test_assets_stay_in_their_folder(open_door, path):
+    assert b"import" not in open_door.get(path).data
+
+
+# ---------------------------------------------------------------- figures
+
+
+def test_the_report_of_the_dashboard_is_the_report(open_door, root):
+    """The very page that `raydream report` writes."""
+    path = rd.load(root / "first").report(root.parent / "r.html")
+    assert open_door.get("/report?runs=first").data.decode() == path.read_text()
+
+
+def made_up(rows, name="made", folder=None):
+    """A watched run of so many records."""
+    t = np.arange(rows)
+    run = Watched(name, folder)
+    draw = np.random.default_rng(len(name) + sum(map(ord, name)))
+    run.columns = {
+        "iteration": t.astype(float),
+        "sfo": 10.0 * t,
+        "grad_norm": np.exp(-t / rows) + 0.1 * draw.random(rows),
+    }
+    run.record = {
+        "method": {"name": "dream", "parameters": {"b": name}},
+        "problem": {},
+        "topology": {},
+        "outcome": "completed",
+    }
+    run.state = "completed"
+    return run
+
+
+def test_a_long_run_is_thinned_and_exact_where_one_zooms_in():
+    """At most so many points; in a small range every record, bit for bit, with as much on both sides to pan over."""
+    run = made_up(100_000)
+    runs = curves.runs_of([run])
+    drawn = curves.curve(runs, "sfo", "grad_norm").data[0]
+    assert len(drawn.x) <= curves.POINTS
+    assert drawn.y.min() == run.columns["grad_norm"].min() and drawn.y.max() == run.columns["grad_norm"].max()
+    zoomed = curves.curve(runs, "sfo", "grad_norm", within=(500_000, 501_000)).data[0]
+    inside = (zoomed.x >= 499_000) & (zoomed.x <= 502_000)
+    rows = np.arange(49_900, 50_201)
+    assert np.array_equal(zoomed.x[inside], run.columns["sfo"][rows])
+    assert np.array_equal(zoomed.y[inside], run.columns["grad_norm"][rows])
+
+
+def test_fifty_runs_share_the_points():
+    """However many runs, a figure stays small enough to send again and again."""
+    figure = curves.curve(curves.runs_of([made_up(20_000, f"r{i}") for i in range(50)]), "iteration", "grad_norm")
+    assert len(figure.data) == 50
+    assert sum(len(line.x) for line in figure.data) <= curves.POINTS * 1.1
+    assert len(figure.to_json()) < 1_500_000
+
+
+def test_recoveries_are_marks_on_the_curve():
+    """Where the agents were lost, with what happened."""
+    run = made_up(100)
+    run.record["recoveries"] = [{"iteration": 40, "rolled_back_to": 30, "agents": [1], "reason": "actor 1 died"}]
+    mark = curves.curve(curves.runs_of([run]), "sfo", "grad_norm").data[-1]
+    assert mark.name == "recovery" and list(mark.x) == [400.0] and list(mark.y) == [run.columns["grad_norm"][40]]
+    assert mark.text[0] == "actor 1 died<br>rolled back to iteration 30"
+
+
+def test_a_figure_without_records_says_so():
+    figure = curves.curve([], "sfo", "tracking")
+    assert "nothing recorded yet" in figure.layout.annotations[0].text and len(figure.data) == 0
+
+
+def test_the_range_in_sight_is_what_the_figure_reports():
+    zoomed = {"range": [1, 3], "x": "sfo", "scale_x": "auto"}
+    assert axes.in_sight(zoomed, "sfo", "auto") == (1, 3)
+    assert axes.in_sight({**zoomed, "scale_x": "log"}, "sfo", "log") == (10, 1000)
+    assert axes.in_sight(zoomed, "rounds", "auto") is None, "the range of another axis"
+    assert axes.in_sight(zoomed, "sfo", "log") is None
+    for nonsense in (None, {}, {**zoomed, "range": None}, {**zoomed, "range": ["a", 1]}, {**zoomed, "range": [1]}):
+        assert axes.in_sight(nonsense, "sfo", "auto") is None
+
+
+# ---------------------------------------------------------------- pages
+
+
+def ids_of(part):
+    """The ids of all components of a page."""
+    found = [getattr(part, "id", None)] if getattr(part, "id", None) else []
+    children = part if isinstance(part, list | tuple) else getattr(part, "children", None)
+    for child in children if isinstance(children, list | tuple) else [children]:
+        if hasattr(child, "to_plotly_json"):
+            found += ids_of(child)
+    return found
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize(
+    "search", ["", "?nonsense=1&x=%00&agents=-5&run=..%2Fsecret&runs=%2Fetc&y=<script>&method=os:system"]
+)
+def test_every_page_opens_whatever_the_address_says(jobs, path, search):
+    """Unknown values fall back to defaults; the address is never trusted."""
+    page = PAGES[path].layout(Query(search), jobs)
+    assert len(ids_of(page)) >= 3
+
+
+def values_of(part):
+    """The values of a page's controls by their names in the URL."""
+    found = {}
+    if isinstance(getattr(part, "id", None), dict):
+        found[part.id["name"]] = getattr(part, "value", None)
+    children = part if isinstance(part, list | tuple) else getattr(part, "children", None)
+    for child in children if isinstance(children, list | tuple) else [children]:
+        if hasattr(child, "to_plotly_json"):
+            found |= values_of(child)
+    return found
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_restored_from_its_address(jobs, path):
+    """What the browser writes into the address brings the same values back."""
+    first = values_of(PAGES[path].layout(Query(""), jobs))
+    assert first
+    pairs = {
+        name: value if isinstance(value, list) else [value] for name, value in first.items() if value not in (None, "")
+    }
+    again = values_of(PAGES[path].layout(Query(urlsplit(address(path, **pairs)).query), jobs))
+    assert again == first
+
+
+def test_fields_of_topologies_are_their_builders():
+    assert [f.name for f in topology_fields("erdos-renyi")] == ["probability", "seed", "self_weight", "weights"]
+
+
+def test_serving_needs_a_folder_and_a_free_port(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError, match="`root` must be a folder"):
+        serve(tmp_path / "file")
+    with pytest.raises(OSError, match="`port` must be free"):
+        serve(tmp_path / "runs", port=70_000)

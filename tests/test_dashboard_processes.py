@@ -1,0 +1,301 @@
+"""The dashboard as people use it: a real server, a real browser, real runs on actors."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from browsing import Browser, chromium
+from conftest import leftovers
+from laws import run
+
+import raydream as rd
+from raydream import specs
+
+PATIENCE = 120  # seconds, on a busy machine
+
+
+@contextmanager
+def dashboard(root, *options):
+    """`raydream dashboard`, and the address that it prints."""
+    program = subprocess.Popen(
+        [sys.executable, "-m", "raydream", "dashboard", str(root), "--port", "0", *options],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True,
+    )  # fmt: skip
+    lines = []
+    reading = threading.Thread(target=lambda: lines.extend(program.stderr), daemon=True)
+    try:
+        line = program.stderr.readline()
+        reading.start()
+        yield re.search(r"http://\S+", line).group().rstrip("/")
+    finally:
+        program.send_signal(signal.SIGINT)
+        code = program.wait(timeout=60)
+        reading.join(timeout=10)
+        program.stderr.close()
+    assert code == 0
+    assert not [one for one in lines if "Traceback" in one or "Error" in one], lines
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A finished run to compare with, and something beside the root that is nobody's business."""
+    folder = tmp_path_factory.mktemp("dashboard")
+    problem = specs.build_problem("robust-logistic", 4, {"data": "synthetic", "samples": 200, "features": 10})
+    ring = specs.build_topology("ring", 4, {})
+    for place in (folder / "runs" / "rival", folder / "secret"):
+        run(problem, ring, rd.GTGDA(eta=0.1, gamma=1), iterations=40, record_every=2, directory=place)
+    return folder / "runs"
+
+
+@pytest.fixture(scope="module")
+def address(root):
+    with dashboard(root) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as driver:
+        yield User(driver)
+
+
+@pytest.fixture
+def user(browser):
+    """Whatever the user did, nothing complained in the console."""
+    browser.complaints()
+    yield browser
+    assert browser.complaints() == []
+
+
+class User(Browser):
+    """Somebody who fills in forms, presses buttons, and waits to see what happens."""
+
+    def wait(self, what, script, *arguments):
+        """Until a script returns something true; what it returned."""
+        deadline = time.monotonic() + PATIENCE
+        while not (found := self.ask(script, *arguments)):
+            assert time.monotonic() < deadline, f"waited in vain for {what}; the page says: {self.text()[:1500]}"
+            threading.Event().wait(0.1)
+        return found
+
+    def text(self):
+        return self.ask("return document.body.innerText")
+
+    def see(self, words):
+        """Wait until the page says it."""
+        self.wait(repr(words), "return document.body.innerText.includes(arguments[0])", words)
+
+    def control(self, name):
+        """The control that is in the URL under this name."""
+        selector = f"""[id='{{"name":"{name}","type":"state"}}']"""
+        self.wait(name, "return document.querySelector(arguments[0])", selector)
+        return self.driver.find_element("css selector", selector)
+
+    def type(self, name, value):
+        self.fill(self.control(name), value)
+
+    def fill(self, field, value):
+        field.send_keys("\ue009a\ue000", "\ue017", str(value), "\ue004")  # all of it, away with it, the new value, on
+
+    def choose(self, name, text):
+        """Open a list and take what it says."""
+        self.control(name).click()
+        script = (
+            "return [...document.querySelectorAll('.dash-dropdown-content .dash-options-list-option, "
+            ".dash-dropdown-content [role=option]')].find(e => e.innerText.trim() === arguments[0])"
+        )
+        self.wait(text, script, text).click()
+
+    def press(self, id):
+        script = "const e = document.getElementById(arguments[0]); return e && e.offsetParent ? e : null"
+        self.wait(id, script, id).click()
+
+    def points(self, graph):
+        """How many points each line of a figure has."""
+        script = (
+            "const g = document.querySelector('#' + arguments[0] + ' .js-plotly-plot');"
+            "return g && g.calcdata ? g.calcdata.map(c => c.length) : []"
+        )
+        return self.ask(script, graph)
+
+    def lines(self, graph):
+        """The names of a figure's lines."""
+        script = (
+            "const g = document.querySelector('#' + arguments[0] + ' .js-plotly-plot');"
+            "return g && g._fullData ? g._fullData.map(t => t.name) : []"
+        )
+        return self.ask(script, graph)
+
+    def wait_for_points(self, graph, least):
+        deadline = time.monotonic() + PATIENCE
+        while max(self.points(graph), default=0) < least:
+            assert time.monotonic() < deadline, f"{graph} has {self.points(graph)}; the page says: {self.text()[:1500]}"
+            threading.Event().wait(0.1)
+        return max(self.points(graph))
+
+    def state(self):
+        """What the live page says of the run's state."""
+        return self.ask("const e = document.querySelector('#live-title .state'); return e ? e.innerText : ''")
+
+    def wait_for_state(self, *wanted):
+        self.wait(
+            wanted,
+            "const e = document.querySelector('#live-title .state');"
+            "return e && arguments[0].includes(e.innerText) ? e.innerText : null",
+            list(wanted),
+        )
+
+
+def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, root):
+    """From the form, on actors, in one sitting; the numbers are those of a run that nobody touched."""
+    user.go(f"{address}/new?data=synthetic&agents=4&iterations=2000000&record_every=10")
+    user.type("problem.samples", 200)
+    user.type("problem.features", 10)
+    user.choose("topology", "complete")
+    user.choose("topology", "ring")
+    user.choose("method", "gt-srvr")
+    user.choose("method", "dream")
+    user.type("method.b", 8)
+    user.type("name", "mine")
+    user.press("order-start")
+
+    # It is followed while it grows.
+    user.wait_for_state("running")
+    seen = user.wait_for_points("live-curve", 3)
+    more = user.wait_for_points("live-curve", seen + 2)
+    assert more > seen
+    user.see("iterations/s")
+    user.see("time left")
+    record = json.loads((root / "mine" / "run.json").read_text())
+    assert record["backend"]["name"] == "ray" and len(record["places"]) == 4
+    assert all(str(place["pid"]) in user.text() for place in record["places"])
+    driver = record["driver"]["pid"]
+
+    # It is stopped, and leaves nothing behind.
+    user.press("live-stop")
+    user.wait_for_state("stopped")
+    done = json.loads((root / "mine" / "checkpoint" / "manifest.json").read_text())["iteration"]
+    user.see(f"stopped after {done} iterations")
+    assert_ended(driver)
+
+    # It goes on from there to the end.
+    total = done + 25
+    field = user.driver.find_element("id", "live-total")
+    user.fill(field, total)
+    user.press("live-resume")
+    user.wait_for_state("completed")
+    result = rd.load(root / "mine")
+    assert result.history.iteration.iloc[-1] == total
+    assert_ended(json.loads((root / "mine" / "run.json").read_text()).get("driver", {}).get("pid", driver))
+    problem = specs.build_problem("robust-logistic", 4, {"data": "synthetic", "samples": 200, "features": 10})
+    alone = run(problem, specs.build_topology("ring", 4, {}), rd.DREAM(eta=0.1, gamma=1.0, b=8), iterations=total)
+    assert np.array_equal(result.history.primal, alone.history.primal)
+
+    # It is ticked in the list with another, and compared.
+    user.go(address)
+    for name in ("mine", "rival"):
+        script = "return [...document.querySelectorAll('.rows label')].find(e => e.innerText.includes(arguments[0]))"
+        user.wait(name, script, name).find_element("css selector", "input").click()
+    user.wait("the link", "return document.getElementById('compare-link').href.includes('rival')")
+    user.press("compare-link")
+    user.wait_for_points("compare-curve", 20)
+    assert user.lines("compare-curve") == ["dream", "gt-gda"]
+    user.choose("x", "communication rounds")
+    script = "return document.querySelector('#compare-curve .js-plotly-plot').layout.xaxis.title.text === arguments[0]"
+    user.wait("the other axis", script, "communication rounds")
+    assert "x=rounds" in user.driver.current_url and "runs=rival" in user.driver.current_url
+
+    # The link leads back to the same picture.
+    user.go(user.driver.current_url)
+    user.wait_for_points("compare-curve", 20)
+    user.wait("the other axis", script, "communication rounds")
+
+
+def assert_ended(pid):
+    """The driver, its actors and its Ray are gone."""
+    deadline = time.monotonic() + PATIENCE
+    while leftovers(pid):
+        assert time.monotonic() < deadline, leftovers(pid)
+        threading.Event().wait(0.2)
+
+
+def test_a_wrong_order_gets_a_sentence(user, address, root):
+    """In the page; nothing is started."""
+    before = sorted(path.name for path in root.iterdir())
+    user.go(f"{address}/new?topology=hypercube&agents=6")
+    user.press("order-start")
+    user.see("must be a power of two")
+    assert sorted(path.name for path in root.iterdir()) == before
+
+
+def test_an_order_that_fails_later_says_why(user, address, root):
+    """What the program said last is on the page."""
+    user.go(f"{address}/new?problem=quadratic&agents=4&backend=local&name=bad&problem.samples=0")
+    user.press("order-start")
+    user.wait_for_state("failed")
+    user.see("`samples` must be")
+
+
+@pytest.mark.parametrize("page", ["/run?run={}", "/compare?runs={}", "/report?runs={}", "/{}"])
+@pytest.mark.parametrize("name", ["../secret", "..%2Fsecret", "/etc", "....//secret"])
+def test_the_root_cannot_be_left(browser, address, page, name):
+    """Whatever the address says, nothing of what lies beside the root is shown, and nothing of it is drawn."""
+    browser.go(address + page.format(name))
+    browser.wait("a page", "return document.body.innerText.trim()")
+    if page.startswith("/run"):
+        browser.see("must be a run directory below runs/")
+    assert "gt-gda" not in browser.text() and "GTGDA" not in browser.text()
+    assert max(browser.points("live-curve") + browser.points("compare-curve"), default=0) <= 1
+    browser.complaints()  # a refusal is said there too
+
+
+def test_without_the_token_others_are_refused(browser, root):
+    """Neither a page nor a post; with the token both, and the token is not left in the address."""
+    with dashboard(root, "--host", "127.0.0.2") as found:
+        plain, _, token = found.partition("/?token=")
+        assert len(token) >= 32
+        browser.go(plain)
+        assert "ends with ?token=" in browser.text()
+        body = {
+            "output": "compare-link.href",
+            "outputs": {"id": "compare-link", "property": "href"},
+            "inputs": [{"id": {"type": "state", "name": "runs"}, "property": "value", "value": []}],
+            "changedPropIds": [],
+        }
+        posted = (
+            "return fetch('/_dash-update-component', { method: 'POST', headers: { 'Content-Type': 'application/json' },"
+            f" body: JSON.stringify({json.dumps(body)}) }}).then(answer => answer.status)"
+        )
+        assert browser.ask(posted) == 401
+        browser.go(found)
+        browser.see("rival")
+        assert token not in browser.driver.current_url
+        assert browser.ask(posted) == 200
+        browser.driver.delete_all_cookies()
+        assert browser.ask(posted) == 401
+        browser.complaints()  # refusals are said there too
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1366, 768), (390, 844)], ids=["laptop", "phone"])
+@pytest.mark.parametrize("page", ["/", "/run?run=rival", "/compare?runs=rival", "/new", "/lab", "/theory"])
+def test_pages_fit_and_follow_the_readers_colours(user, address, page, size, scheme):
+    """No page is wider than the screen, and figures are as dark as the page."""
+    user.go(address + page, *size, scheme)
+    user.wait("the page", "return document.querySelector('#page h1, #page h2')")
+    if page not in ("/", "/new"):
+        user.wait("a figure", "return document.querySelector('.js-plotly-plot .main-svg')")
+        wanted = "rgb(20, 24, 30)" if scheme == "dark" else "rgb(255, 255, 255)"
+        script = (
+            "const drawn = document.querySelector('.js-plotly-plot .main-svg');"
+            "return getComputedStyle(drawn).backgroundColor === arguments[0]"
+        )
+        user.wait("its colours", script, wanted)
+    assert user.ask("return document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
