@@ -18,6 +18,7 @@ from raydream import cli, specs
 from raydream.algorithms import METHODS
 from raydream.dashboard import axes, curves, serve
 from raydream.dashboard.app import make_app
+from raydream.dashboard.curves import Zoom
 from raydream.dashboard.forms import MOST_AGENTS, again, method_fields, order, problem_fields, topology_fields
 from raydream.dashboard.jobs import Jobs, last_sentence
 from raydream.dashboard.pages import PAGES, live, overview
@@ -501,11 +502,18 @@ def test_a_long_run_is_thinned_and_exact_where_one_zooms_in():
     drawn = curves.curve(runs, "sfo", "grad_norm").data[0]
     assert len(drawn.x) <= curves.POINTS
     assert drawn.y.min() == run.columns["grad_norm"].min() and drawn.y.max() == run.columns["grad_norm"].max()
-    zoomed = curves.curve(runs, "sfo", "grad_norm", within=(500_000, 501_000)).data[0]
+    zoomed = curves.curve(runs, "sfo", "grad_norm", zoom=Zoom((500_000, 501_000))).data[0]
     inside = (zoomed.x >= 499_000) & (zoomed.x <= 502_000)
     rows = np.arange(49_900, 50_201)
     assert np.array_equal(zoomed.x[inside], run.columns["sfo"][rows])
     assert np.array_equal(zoomed.y[inside], run.columns["grad_norm"][rows])
+
+
+def test_a_logarithmic_axis_is_zoomed_in_powers_of_ten():
+    """10 to 10,000 SFO calls are 1 to 4 on the axis."""
+    figure = curves.curve(curves.runs_of([made_up(5000)]), "sfo", "grad_norm", "log", zoom=Zoom((1, 4)))
+    assert figure.layout.xaxis.range == (1, 4) and figure.layout.xaxis.type == "log"
+    assert set(np.arange(10, 10_001, 10)) <= set(figure.data[0].x)
 
 
 def test_fifty_runs_share_the_points():
@@ -531,13 +539,12 @@ def test_a_figure_without_records_says_so():
 
 
 def test_the_range_in_sight_is_what_the_figure_reports():
-    zoomed = {"range": [1, 3], "x": "sfo", "scale_x": "auto"}
-    assert axes.in_sight(zoomed, "sfo", "auto") == (1, 3)
-    assert axes.in_sight({**zoomed, "scale_x": "log"}, "sfo", "log") == (10, 1000)
-    assert axes.in_sight(zoomed, "rounds", "auto") is None, "the range of another axis"
-    assert axes.in_sight(zoomed, "sfo", "log") is None
-    for nonsense in (None, {}, {**zoomed, "range": None}, {**zoomed, "range": ["a", 1]}, {**zoomed, "range": [1]}):
-        assert axes.in_sight(nonsense, "sfo", "auto") is None
+    zoomed = {"chosen": ["sfo", "primal", "auto", "log"], "xaxis": [1, 3], "yaxis": [-2, 0.5]}
+    assert axes.in_sight(zoomed, "sfo", "primal", "auto", "log") == Zoom((1, 3), (-2, 0.5))
+    assert axes.in_sight(zoomed, "rounds", "primal", "auto", "log") == Zoom(), "the ranges of another axis"
+    for nonsense in (None, ["a", 1], [1], [3, 1], [1, float("nan")], [1, float("inf")], "ab", 7):
+        assert axes.in_sight({**zoomed, "xaxis": nonsense}, *zoomed["chosen"]) == Zoom(None, (-2, 0.5))
+    assert axes.in_sight(None, "sfo", "primal", "auto", "log") == Zoom() == axes.in_sight({}, *zoomed["chosen"])
 
 
 # ---------------------------------------------------------------- pages

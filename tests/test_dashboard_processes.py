@@ -1,7 +1,10 @@
 """The dashboard as people use it: a real server, a real browser, real runs on actors."""
 
+import importlib
 import json
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +13,7 @@ import time
 from contextlib import contextmanager
 
 import numpy as np
+import pandas as pd
 import pytest
 from browsing import Browser, chromium
 from conftest import leftovers
@@ -140,9 +144,25 @@ class User(Browser):
             threading.Event().wait(0.1)
         return max(self.points(graph))
 
-    def state(self):
-        """What the live page says of the run's state."""
-        return self.ask("const e = document.querySelector('#live-title .state'); return e ? e.innerText : ''")
+    def drag(self, selector, start, end):
+        """Drag the mouse over a part of an element's width."""
+        chains = importlib.import_module("selenium.webdriver.common.action_chains")
+        element = self.driver.find_element("css selector", selector)
+        width = element.rect["width"]
+        chain = chains.ActionChains(self.driver).move_to_element_with_offset(element, (start - 0.5) * width, 0)
+        chain.click_and_hold().move_by_offset((end - start) * width / 2, 3)
+        chain.move_by_offset((end - start) * width / 2, 0).release().perform()
+
+    def settle(self, script):
+        """Until a script has returned the same for a second and a half."""
+        last, since = None, time.monotonic()
+        deadline = since + PATIENCE
+        while time.monotonic() - since < 1.5:
+            now = self.ask(script)
+            if now != last:
+                last, since = now, time.monotonic()
+            assert time.monotonic() < deadline, f"it does not settle: {now}"
+            threading.Event().wait(0.1)
 
     def wait_for_state(self, *wanted):
         self.wait(
@@ -178,6 +198,14 @@ def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, ro
     assert all(str(place["pid"]) in user.text() for place in record["places"])
     driver = record["driver"]["pid"]
 
+    # It outlives one of its actors, and says so.
+    os.kill(record["places"][2]["pid"], signal.SIGKILL)
+    user.see("rolled back to")
+    user.wait(
+        "the mark", "return document.querySelector('#live-curve .js-plotly-plot')._fullData.at(-1).name === 'recovery'"
+    )
+    user.wait_for_points("live-curve", more + 2)
+
     # It is stopped, and leaves nothing behind.
     user.press("live-stop")
     user.wait_for_state("stopped")
@@ -210,7 +238,7 @@ def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, ro
     user.choose("x", "communication rounds")
     script = "return document.querySelector('#compare-curve .js-plotly-plot').layout.xaxis.title.text === arguments[0]"
     user.wait("the other axis", script, "communication rounds")
-    assert "x=rounds" in user.driver.current_url and "runs=rival" in user.driver.current_url
+    user.wait("the address", "return location.search.includes('x=rounds') && location.search.includes('runs=rival')")
 
     # The link leads back to the same picture.
     user.go(user.driver.current_url)
@@ -281,6 +309,84 @@ def test_without_the_token_others_are_refused(browser, root):
         browser.driver.delete_all_cookies()
         assert browser.ask(posted) == 401
         browser.complaints()  # refusals are said there too
+
+
+def test_zooming_in_shows_every_record(user, address, root):
+    """A run of 100,000 records is drawn by its extremes; a narrow stretch of it record by record."""
+    folder, rows = root / "long", 100_000
+    shutil.copytree(root / "rival", folder)
+    t = np.arange(rows)
+    noise = np.random.default_rng(0).random(rows)
+    table = pd.DataFrame(
+        {"iteration": t, "sfo": 7 * t, "rounds": t, "primal": 1.0, "grad_norm": np.exp(-3 * t / rows) + noise}
+    )
+    table.to_csv(folder / "history.csv", index=False)
+    user.go(f"{address}/run?run=long")
+    drawn = user.wait_for_points("live-curve", 1000)
+    assert drawn <= 30_000
+    graph = "document.querySelector('#live-curve .js-plotly-plot')"
+    for _ in range(3):  # drag over a tenth of the width, three times
+        user.drag("#live-curve .nsewdrag", 0.5, 0.6)
+        user.settle(f"return {graph}._fullLayout.xaxis.range.join() + {graph}.calcdata[0].length")
+    low, high = user.ask(f"return {graph}._fullLayout.xaxis.range")
+    assert high - low < 1500
+    rows_in_sight = range(int(np.ceil(low / 7)), int(high // 7) + 1)
+    script = f"return {graph}.calcdata[0].filter(p => p.x >= arguments[0] && p.x <= arguments[1]).map(p => [p.x, p.y])"
+    seen = user.ask(script, low, high)
+    assert seen == [[7 * i, pytest.approx(table.grad_norm[i], rel=1e-12)] for i in rows_in_sight]
+
+
+def test_fifty_runs_are_compared(user, address, root):
+    """All of them are drawn, each in its own line, and listed."""
+    names = []
+    for number in range(50):
+        names.append(f"many/{number}")
+        shutil.copytree(root / "rival", root / names[-1])
+        record = json.loads((root / names[-1] / "run.json").read_text())
+        record["method"]["parameters"]["eta"] = 0.1 + number / 100
+        (root / names[-1] / "run.json").write_text(json.dumps(record))
+    user.go(f"{address}/compare?" + "&".join(f"runs={name}" for name in names))
+    user.wait_for_points("compare-curve", 20)
+    assert len(user.lines("compare-curve")) == 50
+    user.wait("the table", "return document.querySelectorAll('#compare-table tbody tr').length === 50")
+
+
+def test_the_lab_shows_how_a_network_mixes(user, address):
+    """Another graph has other numbers; the steps run in the browser; a wrong choice gets a sentence."""
+    user.go(f"{address}/lab?graph=ring&m=8&k=0")
+    user.wait("the network", "return document.querySelector('#lab-network .js-plotly-plot .trace')")
+    ring = rd.topology.ring(8)
+    user.see(f"{ring.rounds_to_mix(1e-6, 'gossip')}")
+    assert f"{ring.second_eigenvalue:.4g}"[:6] in user.text()
+    user.choose("graph", "hypercube")
+    user.wait(
+        "its gap",
+        "return document.body.innerText.includes(arguments[0])",
+        f"{rd.topology.hypercube(8).spectral_gap:.4g}",
+    )
+    user.wait("its address", "return location.search.includes('graph=hypercube')")
+    user.press("lab-play")
+    user.wait("a step", "return /^round ([1-9])/i.test(document.getElementById('lab-round').innerText.trim())")
+    user.type("m", 6)
+    user.see("must be a power of two")
+
+
+def test_the_theory_page_computes_what_the_theorem_prescribes(user, address):
+    """The same numbers as `rd.theory`, also after a change."""
+    user.go(f"{address}/theory?case=offline&L=10&mu=1&epsilon=0.1&psi0=1&m=8&n=1000&graph=own&delta=0.5")
+    for epsilon in (0.1, 0.05):
+        wanted = rd.theory.dream_parameters(L=10, mu=1, epsilon=epsilon, m=8, delta=0.5, psi0=1, n=1000)
+        if epsilon == 0.05:
+            user.type("epsilon", epsilon)
+        user.wait(
+            wanted,
+            "return document.body.innerText.replace(/[ ,\\u202f\\u2009]/g, '').includes(arguments[0])",
+            str(wanted.iterations),
+        )
+    user.wait("its address", "return location.search.includes('epsilon=0.05')")
+    user.wait("the growth", "return document.querySelector('#theory-sfo .js-plotly-plot .trace')")
+    user.type("mu", 100)
+    user.see("must not exceed")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,10 +1,11 @@
 """The controls that every convergence figure has, and the range that is in sight."""
 
+import math
 from typing import Any
 
 from dash import Dash, Input, Output, State, dcc
 
-from raydream.dashboard.curves import SCALES
+from raydream.dashboard.curves import SCALES, Zoom
 from raydream.dashboard.parts import Query, choice, in_the_browser, state
 from raydream.report import theme
 
@@ -27,28 +28,29 @@ def inputs() -> list[Input]:
 
 
 def zoom(page: str) -> dcc.Store:
-    """Holds the range of x that the reader of a page's figure has zoomed to."""
+    """Holds the ranges that the reader of a page's figure has zoomed to."""
     return dcc.Store(id=f"{page}-zoom")
 
 
 def keep_zoom(app: Dash, page: str) -> None:
     """Hear of zooming in the browser, where other changes of the figure are passed over."""
+    chosen = [State(state(name), "value") for name in NAMES]
+    zoomed = f"{page}-zoom"
     in_the_browser(
-        app,
-        "zoomed",
-        Output(f"{page}-zoom", "data"),
-        Input(f"{page}-curve", "relayoutData"),
-        State(state("x"), "value"),
-        State(state("scale_x"), "value"),
+        app, "zoomed", Output(zoomed, "data"), Input(f"{page}-curve", "relayoutData"), State(zoomed, "data"), *chosen
     )
 
 
-def in_sight(zoomed: dict[str, Any] | None, x: str, scale_x: str) -> tuple[float, float] | None:
-    """The range of x in sight, if the reader has zoomed since the axes were chosen."""
+def in_sight(zoomed: dict[str, Any] | None, *chosen: str) -> Zoom:
+    """The ranges in sight, if the reader has zoomed since the axes were chosen."""
+    if not zoomed or zoomed.get("chosen") != list(chosen):
+        return Zoom()
+    return Zoom(_range(zoomed.get("xaxis")), _range(zoomed.get("yaxis")))
+
+
+def _range(given: Any) -> tuple[float, float] | None:
     try:
-        if not zoomed or (zoomed["x"], zoomed["scale_x"]) != (x, scale_x):
-            return None
-        low, high = (float(end) for end in zoomed["range"])
-        return (10**low, 10**high) if scale_x == "log" else (low, high)
-    except (KeyError, TypeError, ValueError, OverflowError):
+        low, high = (float(end) for end in given)
+        return (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
+    except (TypeError, ValueError):
         return None

@@ -18,6 +18,17 @@ LEAST = 300  # of each line, however many there are
 SCALES = {"auto": "automatic", "log": "logarithmic", "linear": "linear"}
 
 
+@dataclass(frozen=True)
+class Zoom:
+    """The ranges in sight, as axes count (a logarithmic one in powers of ten); None is all."""
+
+    x: tuple[float, float] | None = None
+    y: tuple[float, float] | None = None
+
+
+ALL = Zoom()
+
+
 @dataclass
 class Seen:
     """A watched run in the shape of a result, which is what the report draws."""
@@ -46,19 +57,22 @@ def curve(
     y: str,
     scale_x: str = "auto",
     scale_y: str = "auto",
-    within: tuple[float, float] | None = None,
+    zoom: Zoom = ALL,
     dark: bool = False,
 ) -> Any:
-    """`y` against `x`. `within` is the range of x in sight: there every record is drawn, as far as points last."""
+    """`y` against `x`. In the range of x that is in sight every record is drawn, as far as points last."""
     having = [run for run in runs if x in run.columns and y in run.metrics]
     if not having:
         return nothing(f"nothing recorded yet of {theme.axis_name(y)} against {theme.axis_name(x)}", dark)
     share = max(LEAST, POINTS // len(having))
+    within = zoom.x if zoom.x is None or scale_x != "log" else (10.0 ** zoom.x[0], 10.0 ** zoom.x[1])
     shown = [_in_sight(run, x, y, within, share) for run in having]
     log_y = None if scale_y == "auto" else scale_y == "log"
     figure = figures.convergence(shown, x, y, log_x=scale_x == "log", log_y=log_y, dark=dark)
     _mark_recoveries(figure, having, x, y)
-    # The reader's zoom stays while the curve grows, until the axes mean something else.
+    for axis, seen in (("xaxis", zoom.x), ("yaxis", zoom.y)):  # the reader's zoom stays while the curve grows
+        if seen is not None:
+            figure.layout[axis].range = seen
     figure.update_layout(uirevision=f"{x} {y} {scale_x} {scale_y}", margin={"t": 24})
     if len(grouped(having)) == 1:
         figure.update_layout(showlegend=False)

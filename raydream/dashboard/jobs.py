@@ -60,10 +60,10 @@ class Jobs:
     def look(self, name: str) -> Watched:
         """The run as it is now, and what its program complained of, if it did."""
         self._reap()
-        watched = self.runs.look(name, name in self._programs)
-        if name in self._complaints and not watched.live and watched.state != "completed":
+        driven = True if name in self._programs else False if name in self._complaints else None
+        watched = self.runs.look(name, driven)
+        if name in self._complaints and not watched.live:
             watched.reason = self._complaints[name]
-            watched.state = "failed" if not watched.record else watched.state
         return watched
 
     def look_at(self, names: list[str]) -> list[Watched]:

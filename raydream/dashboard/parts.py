@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlencode
 
 from dash import ClientsideFunction, Dash, dcc, html
 
-# Of plotly's buttons those that stay on this machine, as in the report.
-BUTTONS = [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]]
+# Of plotly's buttons those that send nothing away, as in the report.
+BUTTONS = [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d"]]
 CONFIG: Any = {"displaylogo": False, "responsive": True, "modeBarButtons": BUTTONS, "plotlyServerURL": ""}
 STILL: Any = {**CONFIG, "displayModeBar": False, "staticPlot": False}
 

@@ -47,8 +47,8 @@ class Runs:
                 return folder
         raise ValueError(f"`run` must be a run directory below {self.root.name}/; got {name[:200]!r}.")
 
-    def look(self, name: str, driven: bool = False) -> Watched:
-        """The run of this name as it is now; `driven` where its program is known to be going."""
+    def look(self, name: str, driven: bool | None = None) -> Watched:
+        """The run of this name as it is now; `driven` says whether its program is going, where that is known."""
         folder = self.folder(name)
         with self._lock:
             watched = self._watched.setdefault(name, Watched(name, folder))

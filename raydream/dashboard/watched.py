@@ -43,8 +43,8 @@ class Watched:
         self._pace: deque[tuple[float, float, float]] = deque()  # when, iterations, share done
         self._lock = threading.Lock()
 
-    def refresh(self, driven: bool = False) -> None:
-        """Look again; `driven` where its program is known to be going."""
+    def refresh(self, driven: bool | None = None) -> None:
+        """Look again; `driven` says whether its program is going, where that is known."""
         with self._lock:
             before = self.state, self.reason
             record, progress = self._reread("run.json"), self._reread("progress.json")
@@ -168,14 +168,14 @@ class Watched:
 
     # ------------------------------------------------------------ judgement
 
-    def _judged(self, driven: bool) -> tuple[str, str]:
+    def _judged(self, driven: bool | None) -> tuple[str, str]:
         state, reason = self._said(driven)
         return ("starting", "") if driven and state not in LIVE else (state, reason)  # resumed, and not yet begun
 
-    def _said(self, driven: bool) -> tuple[str, str]:
+    def _said(self, driven: bool | None) -> tuple[str, str]:
         if not self.record:
             log = _stamp(self.folder / "log.txt")
-            fresh = log is not None and time.time() - log[2] / 1e9 < SILENT
+            fresh = driven is None and log is not None and time.time() - log[2] / 1e9 < SILENT
             return ("starting", "") if driven or fresh else ("failed", "it did not start")
         missing = {"problem", "topology", "method", "outcome"} - self.record.keys()
         if missing:

@@ -15,10 +15,18 @@ window.dash_clientside.raydream = {
     return said;
   },
 
-  // The range of x that the reader has zoomed a figure to, with the axis that it belongs to.
-  zoomed(moved, x, scale_x) {
-    if (moved && "xaxis.range[0]" in moved) return { range: [moved["xaxis.range[0]"], moved["xaxis.range[1]"]], x, scale_x };
-    return moved && moved["xaxis.autorange"] ? null : window.dash_clientside.no_update;
+  // The ranges that the reader has zoomed a figure to, with the choice of axes that they belong to.
+  zoomed(moved, before, ...chosen) {
+    const same = before && before.chosen.join() === chosen.join();
+    const now = same ? { ...before } : { chosen };
+    let heard = false;
+    for (const axis of ["xaxis", "yaxis"]) {
+      if (moved && axis + ".range[0]" in moved) now[axis] = [moved[axis + ".range[0]"], moved[axis + ".range[1]"]];
+      else if (moved && moved[axis + ".autorange"]) delete now[axis];
+      else continue;
+      heard = true;
+    }
+    return heard ? now : window.dash_clientside.no_update;
   },
 
   // Whether the reader's screen is dark, now and when it changes.

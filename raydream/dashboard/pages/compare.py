@@ -80,7 +80,7 @@ def register(app: Dash, jobs: Jobs) -> None:
         runs = runs_of(jobs.look_at((names or [])[:MOST]))
         if not runs:
             return nothing("choose runs above, or tick them in the list of runs", bool(dark))
-        return curve(runs, x, y, scale_x, scale_y, axes.in_sight(zoomed, x, scale_x), bool(dark))
+        return curve(runs, x, y, scale_x, scale_y, axes.in_sight(zoomed, x, y, scale_x, scale_y), bool(dark))
 
     @app.callback(
         Output("compare-reach", "children"),

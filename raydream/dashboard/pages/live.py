@@ -91,7 +91,7 @@ def register(app: Dash, jobs: Jobs) -> None:
             run = jobs.look(name)
         except ValueError as error:
             return nothing(str(error), bool(dark))
-        return curve(runs_of([run]), x, y, scale_x, scale_y, axes.in_sight(zoomed, x, scale_x), bool(dark))
+        return curve(runs_of([run]), x, y, scale_x, scale_y, axes.in_sight(zoomed, x, y, scale_x, scale_y), bool(dark))
 
     @app.callback(
         Output("live-message", "children"),
