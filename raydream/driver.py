@@ -210,7 +210,7 @@ def _watched(folder: RunDirectory | None, session: Any) -> Callable[[int, float]
     def told(iteration: int, seconds: float) -> bool:
         if folder is None:
             return False
-        folder.tell(iteration, seconds, session.recoveries)
+        folder.tell(iteration, seconds, session.recoveries, getattr(session, "places", []))
         return folder.stop_wanted
 
     return told

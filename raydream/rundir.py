@@ -60,8 +60,13 @@ class RunDirectory:
         with open(self.folder / "history.csv", "ab") as file:
             file.write(_line(row))
 
-    def tell(self, iteration: int, seconds: float, recoveries: list[dict[str, Any]]) -> None:
-        """Say how far the run is, now and then."""
+    def tell(
+        self, iteration: int, seconds: float, recoveries: list[dict[str, Any]], places: list[dict[str, Any]]
+    ) -> None:
+        """Say how far the run is, now and then, and at once where its agents live if they have moved."""
+        if places != self._places:
+            self._places = places
+            self._say("running", "")
         now = time.monotonic()
         if now - self._told >= PULSE:
             self._told = now

@@ -205,6 +205,9 @@ def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, ro
         "the mark", "return document.querySelector('#live-curve .js-plotly-plot')._fullData.at(-1).name === 'recovery'"
     )
     user.wait_for_points("live-curve", more + 2)
+    moved = json.loads((root / "mine" / "run.json").read_text())["places"][2]["pid"]
+    assert moved != record["places"][2]["pid"]
+    user.see(str(moved))
 
     # It is stopped, and leaves nothing behind.
     user.press("live-stop")

@@ -83,9 +83,21 @@ def test_progress_is_not_written_more_often_than_its_pulse(tmp_path, monkeypatch
     """Fast runs do not write to the disk all the time."""
     monkeypatch.setattr(rundir, "PULSE", 1e9)
     folder = RunDirectory(tmp_path, None, {})
-    folder.tell(1, 0.1, [])
-    folder.tell(2, 0.2, [])
+    folder.tell(1, 0.1, [], [])
+    folder.tell(2, 0.2, [], [])
     assert said(tmp_path, "progress.json")["iteration"] == 1
+
+
+def test_agents_that_move_are_found_where_they_are(tmp_path):
+    """run.json follows at once; it is not written again while they stay."""
+    folder = RunDirectory(tmp_path, None, {"seed": 0})
+    folder.tell(1, 0.1, [], [{"actor": 0, "pid": 7}])
+    assert said(tmp_path)["places"] == [{"actor": 0, "pid": 7}]
+    before = os.stat(tmp_path / "run.json").st_ino
+    folder.tell(2, 0.2, [], [{"actor": 0, "pid": 7}])
+    assert os.stat(tmp_path / "run.json").st_ino == before
+    folder.tell(3, 0.3, [{}], [{"actor": 0, "pid": 8}])
+    assert said(tmp_path)["places"] == [{"actor": 0, "pid": 8}]
 
 
 def test_a_run_under_way_says_who_drives_it(stopped):

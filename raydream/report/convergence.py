@@ -59,6 +59,7 @@ def convergence(
         yaxis={
             "title": {"text": theme.axis_name(y)},
             "type": scale(log_y, [r.columns[y] for g in shown.values() for r in g]),
+            "nticks": 8,
             **theme.ticks(y),
         },
         hovermode="closest",

@@ -92,23 +92,24 @@ def bars(
     costs = list(next(iter(spent.values())))
     number_of = variants(groups)
     colours = [theme.line(group[0].method, number_of[label])["color"] for label, group in groups.items()]
+    names = [plain(label) for label in groups]
     figure = make_subplots(1, len(costs), shared_yaxes=True, horizontal_spacing=0.03)
     for place, cost in enumerate(costs, 1):
         rows = [quantiles(np.array([spent[label][cost]]).T, (0.5, *band)) for label in groups]
         middle, low, high = np.array(rows, dtype=np.float64).reshape(len(groups), 3).T
         known = np.isfinite(middle)
+        said = [si(float(one)) if there else "not reached" for one, there in zip(middle, known, strict=True)]
         with np.errstate(invalid="ignore"):
             above, below = np.where(known & np.isfinite(high), high - middle, 0), np.where(known, middle - low, 0)
         figure.add_trace(
             go.Bar(
-                y=[plain(label) for label in groups],
+                y=names,
                 x=np.where(known, middle, 0.0),
                 orientation="h",
                 showlegend=False,
                 marker={"color": colours},
-                text=[si(float(one)) if there else "not reached" for one, there in zip(middle, known, strict=True)],
-                textposition=["auto" if there else "outside" for there in known],
-                insidetextanchor="start",  # away from the whiskers
+                text=said,
+                textposition="none",
                 error_x={
                     "array": above,
                     "arrayminus": below,
@@ -120,7 +121,25 @@ def bars(
             row=1,
             col=place,
         )
-        figure.update_xaxes(title_text=theme.axis_name(cost), rangemode="tozero", row=1, col=place, **theme.ticks(cost))
+        # The numbers stand in a column of their own at the right, where no bar and no whisker reaches.
+        edge = float(np.max(np.where(known, middle + above, 0.0), initial=0.0)) / 0.72 or 1.0
+        figure.add_trace(
+            go.Scatter(
+                x=[edge] * len(said),
+                y=names,
+                text=said,
+                mode="text",
+                textposition="middle left",
+                textfont={"size": 12},
+                hoverinfo="skip",
+                showlegend=False,
+                cliponaxis=False,
+            ),
+            row=1,
+            col=place,
+        )
+        title = theme.axis_name(cost)
+        figure.update_xaxes(title_text=title, range=[0, edge], nticks=5, row=1, col=place, **theme.ticks(cost))
     figure.update_yaxes(autorange="reversed", ticks="outside", ticklen=5, tickcolor="rgba(0,0,0,0)")
     height = 120 + 30 * len(groups)
     return theme.finished(figure, dark, title={"text": title, "x": 0, "xref": "paper"}, margin={"t": 44}, height=height)

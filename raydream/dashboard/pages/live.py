@@ -125,7 +125,7 @@ def facts(run: Watched) -> list[Any]:
     record = run.record
     shown = {
         "iteration": f"{run.iteration:,}" + (f" of {record['iterations']:,}" if _ends(record) else ""),
-        "pace": f"{run.rate:.3g} iterations/s" if run.rate else "",
+        "iterations/s": f"{run.rate:.3g}" if run.rate else "",
         "time left": duration(run.seconds_left) if run.live and run.seconds_left else "",
         "P(x̄)": _number(run.last("primal"), ".6g"),
         "‖∇P(x̄)‖": _number(run.last("grad_norm"), ".3g"),
@@ -184,7 +184,7 @@ def details(run: Watched) -> list[Any]:
     blocks = [html.Details([html.Summary("run.json"), html.Pre(json.dumps(shown, indent=2))])]
     if log := run.log():
         blocks.append(html.Details([html.Summary("what it printed"), html.Pre(log)], open=run.state == "failed"))
-    return [*sections, card("Configuration", *blocks)]
+    return [html.Div(sections, className="beside"), card("Configuration", *blocks)]
 
 
 def _ends(record: dict[str, Any]) -> bool:

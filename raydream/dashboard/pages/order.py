@@ -31,7 +31,8 @@ def layout(query: Query, jobs: Jobs) -> Any:
         html.Div(
             [
                 html.Div([_problem(query), _network(query)]),
-                html.Div([_method(query), _how_long(query), _where(query)]),
+                html.Div([_method(query), _how_long(query)]),
+                html.Div(_where(query), className="whole"),
             ],
             className="form",
         ),
