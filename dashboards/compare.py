@@ -1,6 +1,6 @@
 """Compare runs that are finished or under way, in the figures of the report.
 
-    python dashboards/compare.py [folder of run directories]
+python dashboards/compare.py [folder of run directories]
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Follow the latest run, or the one whose name is chosen on the page.
 
-    python dashboards/live.py [folder of run directories]
+python dashboards/live.py [folder of run directories]
 """
 
 import sys

@@ -1,6 +1,6 @@
 """What the DREAM theorem prescribes and predicts, beside the other methods' orders of growth.
 
-    python dashboards/theory.py [folder of run directories]
+python dashboards/theory.py [folder of run directories]
 """
 
 import sys

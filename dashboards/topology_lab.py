@@ -1,6 +1,6 @@
 """Choose a graph and weights; see its spectrum, its mixing speed, and mixing step by step.
 
-    python dashboards/topology_lab.py [folder of run directories]
+python dashboards/topology_lab.py [folder of run directories]
 """
 
 import sys

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,14 +23,15 @@ from laws import run
 import raydream as rd
 from raydream import specs
 
+SCRIPTS = Path(__file__).resolve().parent.parent / "dashboards"
 PATIENCE = 120  # seconds, on a busy machine
 
 
 @contextmanager
-def dashboard(root, *options):
-    """`raydream dashboard`, and the address that it prints."""
+def dashboard(root, *options, program=None):
+    """`raydream dashboard`, or another program that serves it, and the address that it prints."""
     program = subprocess.Popen(
-        [sys.executable, "-m", "raydream", "dashboard", str(root), "--port", "0", *options],
+        program or [sys.executable, "-m", "raydream", "dashboard", str(root), "--port", "0", *options],
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
     lines = []
@@ -222,6 +224,7 @@ def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, ro
     user.fill(field, total)
     user.press("live-resume")
     user.wait_for_state("completed")
+    user.see("Agents' distance to the mean")
     result = rd.load(root / "mine")
     assert result.history.iteration.iloc[-1] == total
     assert_ended(json.loads((root / "mine" / "run.json").read_text()).get("driver", {}).get("pid", driver))
@@ -255,6 +258,14 @@ def assert_ended(pid):
     while leftovers(pid):
         assert time.monotonic() < deadline, leftovers(pid)
         threading.Event().wait(0.2)
+
+
+@pytest.mark.parametrize("script", ["live", "compare", "topology_lab", "theory"])
+def test_every_page_has_a_script(browser, root, script):
+    """It prints the address of its page."""
+    with dashboard(root, program=[sys.executable, str(SCRIPTS / f"{script}.py"), str(root)]) as found:
+        browser.go(found)
+        browser.wait("the page", "return document.querySelector('#page .js-plotly-plot')")
 
 
 def test_a_wrong_order_gets_a_sentence(user, address, root):

@@ -83,6 +83,11 @@ def graph(name: str, size: str = "") -> html.Div:
     return html.Div(dcc.Graph(id=name, config=CONFIG, className="fill"), className=f"plot {size}".strip())
 
 
+def drawing(figure: Any) -> html.Div:
+    """A figure that is there from the beginning."""
+    return html.Div(dcc.Graph(figure=figure, config=CONFIG, className="fill"), className="plot")
+
+
 def card(title: str, *body: Any, controls: Iterable[Any] = (), **more: Any) -> html.Section:
     """A section with a title, and controls beside it."""
     return html.Section([html.Div([html.H2(title), *controls], className="bar"), *body], **more)

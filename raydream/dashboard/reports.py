@@ -1,14 +1,13 @@
 """The report of chosen runs, made when it is asked for: the same page that `raydream report` writes."""
 
-from typing import Any
-
 from flask import Flask, Response, request
 
 from raydream.dashboard.curves import runs_of
 from raydream.dashboard.jobs import Jobs
+from raydream.dashboard.watched import Watched
 from raydream.report.page import page
 from raydream.report.runs import Run, collect
-from raydream.result import load
+from raydream.result import Result, load
 
 MOST = 200  # runs in one report
 
@@ -33,7 +32,19 @@ def add_reports(server: Flask, jobs: Jobs) -> None:
 def reported(jobs: Jobs, names: list[str]) -> list[Run]:
     """The runs as they are saved, with all that a result holds; those under way as far as they are."""
     seen = [jobs.look(name) for name in names]
-    finished: list[Any] = [load(one.folder) for one in seen if not one.live and (one.folder / "arrays.npz").is_file()]
-    if len(finished) == len(seen):
-        return collect(finished)
-    return runs_of(seen)
+    saved = [_result(one) for one in seen]
+    return runs_of(seen) if None in saved else collect(saved)
+
+
+def saved_run(watched: Watched) -> Run | None:
+    """A finished run with all that its result holds."""
+    result = _result(watched)
+    return None if result is None else collect(result)[0]
+
+
+def _result(watched: Watched) -> Result | None:
+    """What a run left, if it is finished and its files are its own: links to other places are not followed."""
+    files = [watched.folder / name for name in ("run.json", "history.csv", "arrays.npz")]
+    if watched.live or not all(file.is_file() and not file.is_symlink() for file in files):
+        return None
+    return load(watched.folder)

@@ -11,9 +11,12 @@ from raydream.dashboard import axes
 from raydream.dashboard.curves import curve, nothing, runs_of
 from raydream.dashboard.forms import again
 from raydream.dashboard.jobs import Jobs
-from raydream.dashboard.parts import Query, address, bar, card, choice, graph, note, state, table, tiles
+from raydream.dashboard.parts import Query, address, bar, card, choice, drawing, graph, note, state, table, tiles
+from raydream.dashboard.reports import saved_run
 from raydream.dashboard.watched import Watched
 from raydream.progress import duration
+from raydream.report import figures
+from raydream.report.network import topology_of
 from raydream.report.reach import si
 from raydream.worlds import ENDLESS
 
@@ -41,10 +44,12 @@ def layout(query: Query, jobs: Jobs) -> Any:
         html.P(id="live-message", className="message", role="status"),
         html.Div(id="live-facts"),
         card("Convergence", graph("live-curve", "tall"), controls=axes.controls(query)),
+        html.Div(id="live-more"),
         html.Div(id="live-details"),
         dcc.Interval(id="live-tick", interval=TICK),
         dcc.Store(id="live-told"),  # the version of the run that the page tells of
         dcc.Store(id="live-rows"),  # and the one that is drawn
+        dcc.Store(id="live-stage"),  # whether it has begun, and ended
         axes.zoom("live"),
     ]
 
@@ -61,22 +66,26 @@ def register(app: Dash, jobs: Jobs) -> None:
         Output("live-tick", "interval"),
         Output("live-told", "data"),
         Output("live-rows", "data"),
+        Output("live-stage", "data"),
         Input("live-tick", "n_intervals"),
         Input(state("run"), "value"),
         State("live-told", "data"),
         State("live-rows", "data"),
+        State("live-stage", "data"),
     )
-    def tell(_: int, name: str, told: str | None, rows: str | None) -> Any:
+    def tell(_: int, name: str, told: str | None, rows: str | None, stage: str | None) -> Any:
         try:
             run = jobs.look(name)
         except ValueError as error:
-            return name, note(str(error)), [], [], LAZY, None, name
+            return name, note(str(error)), [], [], LAZY, None, name, name
         version = f"{name} {run.version}"
         if version == told:
             raise PreventUpdate
         drawn = f"{name} {len(run.columns.get('iteration', ()))} {run.state} {len(run.recoveries)}"
+        now = f"{name} {bool(run.record)} {run.live}"
+        fresh = [no_update if before == after else after for before, after in ((rows, drawn), (stage, now))]
         pace = TICK if run.live else LAZY
-        return title(run), facts(run), actions(run), details(run), pace, version, no_update if drawn == rows else drawn
+        return title(run), facts(run), actions(run), details(run), pace, version, *fresh
 
     @app.callback(
         Output("live-curve", "figure"),
@@ -92,6 +101,18 @@ def register(app: Dash, jobs: Jobs) -> None:
         except ValueError as error:
             return nothing(str(error), bool(dark))
         return curve(runs_of([run]), x, y, scale_x, scale_y, axes.in_sight(zoomed, x, y, scale_x, scale_y), bool(dark))
+
+    @app.callback(
+        Output("live-more", "children"),
+        Input("live-stage", "data"),
+        Input("dark", "data"),
+        State(state("run"), "value"),
+    )
+    def add(_: str, dark: bool, name: str) -> Any:
+        try:
+            return more(jobs.look(name), bool(dark))
+        except ValueError:
+            return []
 
     @app.callback(
         Output("live-message", "children"),
@@ -161,6 +182,37 @@ def actions(run: Watched) -> list[Any]:
         total,
         *(more if run.record and run.state != "damaged" else []),
     ]
+
+
+def more(run: Watched, dark: bool) -> list[Any]:
+    """The network it runs on; at the end also how far each agent was from the mean, and the Lyapunov function."""
+    if run.state == "damaged" or not run.record:
+        return []
+    shown = []
+    network = topology_of(run.record["topology"])
+    if network is not None and network.m > 1:
+        drawn = {
+            "agents and links; a line's width is its weight": figures.network(network, dark=dark),
+            "what is left of disagreement, at worst": figures.mixing_speed(network, dark=dark),
+        }
+        shown.append(card("Network", _side_by_side(drawn)))
+    saved = saved_run(run)
+    if saved is not None and saved.distances is not None and (saved.distances > 0).any():
+        heat = figures.distances(saved.distances, saved.columns["iteration"], dark=dark)
+        shown.append(card("Agents' distance to the mean", _side_by_side({"": heat})))
+    if saved is not None and "Psi" in saved.columns:
+        shown.append(card("Lyapunov function", _side_by_side({"": figures.lyapunov(saved, dark=dark)})))
+    return [html.Div(shown, className="beside")]
+
+
+def _side_by_side(drawn: dict[str, Any]) -> Any:
+    return html.Div(
+        [
+            html.Figure([drawing(figure), html.Figcaption(caption) if caption else None])
+            for caption, figure in drawn.items()
+        ],
+        className="pair",
+    )
 
 
 def details(run: Watched) -> list[Any]:
