@@ -73,7 +73,8 @@ def curve(
     for axis, seen in (("xaxis", zoom.x), ("yaxis", zoom.y)):  # the reader's zoom stays while the curve grows
         if seen is not None:
             figure.layout[axis].range = seen
-    figure.update_layout(uirevision=f"{x} {y} {scale_x} {scale_y}", margin={"t": 24})
+    legend = {"maxheight": 66}  # three rows; of more, the rest is scrolled to
+    figure.update_layout(uirevision=f"{x} {y} {scale_x} {scale_y}", margin={"t": 24}, legend=legend)
     if len(grouped(having)) == 1:
         figure.update_layout(showlegend=False)
     return figure

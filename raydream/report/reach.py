@@ -140,8 +140,8 @@ def bars(
         )
         title = theme.axis_name(cost)
         figure.update_xaxes(title_text=title, range=[0, edge], nticks=5, row=1, col=place, **theme.ticks(cost))
-    figure.update_yaxes(autorange="reversed", ticks="outside", ticklen=5, tickcolor="rgba(0,0,0,0)")
-    height = 120 + 30 * len(groups)
+    figure.update_yaxes(range=[len(names) - 0.5, -0.5], ticks="outside", ticklen=5, tickcolor="rgba(0,0,0,0)")
+    height = 100 + (30 if len(groups) <= 12 else 20) * len(groups)
     return theme.finished(figure, dark, title={"text": title, "x": 0, "xref": "paper"}, margin={"t": 44}, height=height)
 
 

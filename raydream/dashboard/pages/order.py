@@ -1,5 +1,6 @@
 """The form for a new run. What it says is in the URL, so that an order can be kept, sent and changed."""
 
+from collections.abc import Callable
 from typing import Any
 
 from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
@@ -116,25 +117,8 @@ def register(app: Dash, jobs: Jobs) -> None:
     def of_problem(problem: str, data: str, values: list[Any], ids: list[Any]) -> Any:
         return _inputs(problem_fields(problem, data), "problem", _said(values, ids)), problem != "robust-logistic"
 
-    @app.callback(
-        Output("order-topology", "children"),
-        Input(state("topology"), "value"),
-        State(EVERY, "value"),
-        State(EVERY, "id"),
-        prevent_initial_call=True,
-    )
-    def of_topology(topology: str, values: list[Any], ids: list[Any]) -> Any:
-        return _inputs(topology_fields(topology), "topology", _said(values, ids))
-
-    @app.callback(
-        Output("order-method", "children"),
-        Input(state("method"), "value"),
-        State(EVERY, "value"),
-        State(EVERY, "id"),
-        prevent_initial_call=True,
-    )
-    def of_method(method: str, values: list[Any], ids: list[Any]) -> Any:
-        return _inputs(method_fields(method), "method", _said(values, ids))
+    _follow(app, "topology", topology_fields)
+    _follow(app, "method", method_fields)
 
     @app.callback(
         Output("order-go", "href"),
@@ -152,6 +136,20 @@ def register(app: Dash, jobs: Jobs) -> None:
         except (ValueError, TypeError, OSError) as error:
             return no_update, str(error)
         return address("/run", run=name), ""
+
+
+def _follow(app: Dash, part: str, fields_of: Callable[[str], list[Field]]) -> None:
+    """The fields of a part of the form are those of what is chosen for it."""
+
+    @app.callback(
+        Output(f"order-{part}", "children"),
+        Input(state(part), "value"),
+        State(EVERY, "value"),
+        State(EVERY, "id"),
+        prevent_initial_call=True,
+    )
+    def follow(chosen: str, values: list[Any], ids: list[Any]) -> Any:
+        return _inputs(fields_of(chosen), part, _said(values, ids))
 
 
 def _more(place: str, fields: list[Field], part: str, query: Query) -> Any:
