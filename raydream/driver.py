@@ -14,6 +14,7 @@ from raydream.backends.choice import backend_from
 from raydream.brake import Brake, Interrupted
 from raydream.checkpoint import Checkpoint, fingerprint
 from raydream.checks import whole
+from raydream.driving import driving
 from raydream.fit import check_fit, checked_start, warn_of_mixing
 from raydream.history import Recorder
 from raydream.limits import Limits
@@ -77,11 +78,11 @@ def run(
         "limits": {name: value for name, value in asdict(limits).items() if value is not None},
         "backend": _described(where),
     }
-    folder = None
-    if directory is not None:
-        folder = RunDirectory(Path(directory), plan, config)
-        folder.refuse_another_run()
-    return _execute(plan, where, config, limits, folder, None, progress)
+    folder = None if directory is None else RunDirectory(Path(directory), plan, config)
+    with driving(None if folder is None else folder.folder):
+        if folder is not None:
+            folder.refuse_another_run()
+        return _execute(plan, where, config, limits, folder, None, progress)
 
 
 def resume(
@@ -101,25 +102,29 @@ def resume(
     problem, topology, method  needed where run.json cannot say how they were made
     """
     folder = Path(directory)
-    config = read_record(folder)
-    problem, topology, method, start = parts_of(folder, config, problem, topology, method)
-    plan = _plan(problem, topology, method, config["seed"], start)
-    checkpoint = None
-    if (folder / "checkpoint" / "manifest.json").exists():
-        checkpoint = Checkpoint.load(folder / "checkpoint", fingerprint(plan), plan.topology.m)
-    elif config["outcome"] not in UNFINISHED:
-        raise ValueError(f"`directory` {str(folder)!r} has no checkpoint to go on from; run with `checkpoint_every`.")
-    total = config["iterations"] if iterations is None else whole("iterations", iterations, 1)
-    done = 0 if checkpoint is None else checkpoint.snapshot.iteration
-    if total <= done and (iterations is not None or config["outcome"] not in UNFINISHED):
-        raise ValueError(f"`iterations` must exceed the {done} that are done; got {total}. It is the new total.")
-    where = backend_from(backend if backend is not None else _backend_of(config["backend"]))
-    for name in ("outcome", "reason", "ledger", "recoveries", "places", "driver", "least_primal"):
-        config.pop(name, None)
-    config |= {"iterations": total, "backend": _described(where)}
-    directory = RunDirectory(folder, plan, config)
-    directory.forget_stop()
-    return _execute(plan, where, config, Limits(**config["limits"]), directory, checkpoint, progress)
+    read_record(folder)  # or a sentence, before the folder is touched
+    with driving(folder):
+        config = read_record(folder)
+        problem, topology, method, start = parts_of(folder, config, problem, topology, method)
+        plan = _plan(problem, topology, method, config["seed"], start)
+        checkpoint = None
+        if (folder / "checkpoint" / "manifest.json").exists():
+            checkpoint = Checkpoint.load(folder / "checkpoint", fingerprint(plan), plan.topology.m)
+        elif config["outcome"] not in UNFINISHED:
+            raise ValueError(
+                f"`directory` {str(folder)!r} has no checkpoint to go on from; run with `checkpoint_every`."
+            )
+        total = config["iterations"] if iterations is None else whole("iterations", iterations, 1)
+        done = 0 if checkpoint is None else checkpoint.snapshot.iteration
+        if total <= done and (iterations is not None or config["outcome"] not in UNFINISHED):
+            raise ValueError(f"`iterations` must exceed the {done} that are done; got {total}. It is the new total.")
+        where = backend_from(backend if backend is not None else _backend_of(config["backend"]))
+        for name in ("outcome", "reason", "ledger", "recoveries", "places", "driver", "least_primal"):
+            config.pop(name, None)
+        config |= {"iterations": total, "backend": _described(where)}
+        watched = RunDirectory(folder, plan, config)
+        watched.forget_old_stop()
+        return _execute(plan, where, config, Limits(**config["limits"]), watched, checkpoint, progress)
 
 
 def _plan(problem: Any, topology: Topology, method: Any, seed: int, start: tuple[Any, Any] | None) -> Plan:

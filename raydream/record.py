@@ -9,7 +9,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.sparse import csr_array
 
 import raydream
 from raydream import specs
@@ -17,7 +16,7 @@ from raydream.algorithms import METHODS
 from raydream.backends import Plan
 from raydream.problems.protocol import Constants
 from raydream.theory import dream_parameters, starting_gap
-from raydream.topology import Topology, from_matrix
+from raydream.topology import Topology, from_entries
 from raydream.types import Array
 
 MOST_ENTRIES = 50_000  # larger mixing matrices are not written into run.json
@@ -151,9 +150,7 @@ def _entries(topology: Topology) -> dict[str, list[Any]] | None:
 
 def _topology(folder: Path, described: dict[str, Any]) -> Topology:
     if described.get("W") is not None:
-        W, m = described["W"], described["m"]
-        rebuilt = from_matrix(csr_array((np.array(W["data"]), W["indices"], W["indptr"]), shape=(m, m)))
-        return Topology(rebuilt.W, described["name"])
+        return from_entries(described["W"], described["m"], described["name"])
     spec = described.get("spec")
     if spec is None:
         raise ValueError(f"`topology` must be given: {str(folder)!r} does not say how it was made.")

@@ -3,6 +3,7 @@
 Whoever watches a run reads these files; whoever wants it to stop puts a file called `stop` beside them.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -18,6 +19,7 @@ from raydream.checkpoint import Checkpoint, fingerprint
 from raydream.result import COLUMNS, Result, whole_file
 
 UNFINISHED = ("running", "stopped", "failed")  # outcomes that run.json may have, but no result
+OLD = 15.0  # seconds after which a `stop` was not meant for a run that starts now
 PULSE = 0.5  # least seconds between two writings of progress.json
 
 
@@ -75,9 +77,11 @@ class RunDirectory:
             draft.write_text(json.dumps(said))
             os.replace(draft, self.folder / "progress.json")
 
-    def forget_stop(self) -> None:
-        """A `stop` that was meant for whoever ran here before."""
-        (self.folder / "stop").unlink(missing_ok=True)
+    def forget_old_stop(self) -> None:
+        """A `stop` that was meant for whoever ran here before; a fresh one may be meant for this run, which starts."""
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - os.stat(self.folder / "stop").st_mtime > OLD:
+                self._forget_stop()
 
     @property
     def stop_wanted(self) -> bool:
@@ -86,7 +90,7 @@ class RunDirectory:
 
     def leave(self, outcome: str, reason: str) -> None:
         """Say that the run ended before its end; what was there before it began stays as it was."""
-        self.forget_stop()
+        self._forget_stop()
         if self._begun:
             self._say(outcome, reason)
 
@@ -97,8 +101,11 @@ class RunDirectory:
     def finish(self, result: Result) -> None:
         """The final files."""
         result.save(self.folder)
-        for name in ("progress.json", "stop"):
-            (self.folder / name).unlink(missing_ok=True)
+        (self.folder / "progress.json").unlink(missing_ok=True)
+        self._forget_stop()
+
+    def _forget_stop(self) -> None:
+        (self.folder / "stop").unlink(missing_ok=True)
 
     def _say(self, outcome: str, reason: str) -> None:
         driver = {"host": platform.node(), "pid": os.getpid()}

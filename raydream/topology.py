@@ -289,6 +289,17 @@ def from_graph(graph: Any, self_weight: float | None = None, weights: str = "met
     return _weighed(getattr(graph, "name", "") or "graph", _from_networkx(graph), self_weight, weights)
 
 
+def from_entries(entries: Any, m: Any, name: str = "matrix") -> Topology:
+    """The topology whose matrix is written down in CSR form, as run.json does it."""
+    try:
+        data, indices, indptr = (np.asarray(entries[part]) for part in ("data", "indices", "indptr"))
+        W = csr_array((data.astype(np.float64), indices, indptr), shape=(m, m))
+        W.check_format(full_check=True)  # what stands in a file may point anywhere
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise ValueError(f"`entries` must be the data, indices and indptr of an m by m matrix ({error}).") from None
+    return Topology(W, str(name))
+
+
 def from_matrix(W: Any, graph: Any = None) -> Topology:
     """A mixing matrix of the user's own, dense or sparse, checked to live on `graph` if one is given."""
     topology = Topology(W)

@@ -22,7 +22,7 @@ LAYERS = [
     {"backends"},
     {"metrics", "result", "report", "limits", "fit", "specs", "brake"},
     {"history", "record", "checkpoint"},
-    {"rundir", "loop", "summary", "progress", "worlds"},
+    {"rundir", "driving", "loop", "summary", "progress", "worlds"},
     {"driver"},
     {"comparison", "comparing", "spaces", "trials"},
     {"tuning", "builtin"},

@@ -1,11 +1,16 @@
 """The dashboard without a browser: who may come in, which folders it reads, what its forms can order, what it draws."""
 
+import contextlib
 import json
 import os
 import platform
 import shutil
+import subprocess
+import threading
 import time
 from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -16,15 +21,17 @@ from typer.testing import CliRunner
 import raydream as rd
 from raydream import cli, specs
 from raydream.algorithms import METHODS
-from raydream.dashboard import axes, curves, serve
+from raydream.dashboard import axes, curves, serve, told
+from raydream.dashboard import watched as watched_module
 from raydream.dashboard.app import make_app
 from raydream.dashboard.curves import Zoom
 from raydream.dashboard.forms import MOST_AGENTS, again, method_fields, order, problem_fields, topology_fields
 from raydream.dashboard.jobs import Jobs, last_sentence
-from raydream.dashboard.pages import PAGES, live, overview
-from raydream.dashboard.parts import Query, address
+from raydream.dashboard.pages import PAGES, overview
+from raydream.dashboard.parts import Query, address, state
 from raydream.dashboard.runs import Runs
 from raydream.dashboard.watched import Watched
+from raydream.driving import driving
 
 FORM = {"problem": "quadratic", "topology": "ring", "method": "dream", "agents": 4, "backend": "local",
         "iterations": 6, "record_every": 2, "problem.samples": "9", "method.eta": "0.05", "method.b": "3"}  # fmt: skip
@@ -146,22 +153,62 @@ def under_way(root, folder, pid, progress=None, **changes):
 
 
 def test_a_run_whose_driver_is_gone_is_lost(root, tmp_path):
-    """run.json still says that it runs; the process does not."""
-    gone = 2**22 - 3  # beyond any process number in use
-    run = under_way(root, tmp_path / "r", gone)
+    """run.json still says that it runs, and its process number may be another's by now; nobody holds the directory."""
+    run = under_way(root, tmp_path / "r", os.getpid())
+    with driving(tmp_path / "r"):
+        run.refresh()
+        assert run.state == "running" and not run.resumable
     run.refresh()
     assert run.state == "lost" and run.resumable
-    run = under_way(root, tmp_path / "s", os.getpid())
-    run.refresh()
-    assert run.state == "running" and not run.resumable
+
+
+def test_without_locks_the_process_tells(root, tmp_path, monkeypatch):
+    """Where a file system has none."""
+    monkeypatch.setattr(watched_module, "is_driven", lambda folder: None)
+    gone = 2**22 - 3  # beyond any process number in use
+    for pid, wanted in ((os.getpid(), "running"), (gone, "lost"), (2**70, "lost"), ("x", "lost")):
+        run = under_way(root, tmp_path / str(pid), pid)
+        run.refresh()
+        assert run.state == wanted
 
 
 def test_a_run_without_a_sign_of_life_is_silent(root, tmp_path):
-    """Its process is there, or is on another machine; nothing was written for long."""
+    """Somebody drives it, but nothing was written for long."""
     run = under_way(root, tmp_path / "r", os.getpid(), {"iteration": 3, "time": time.time() - 100})
     os.utime(tmp_path / "r" / "run.json", (time.time() - 100, time.time() - 100))
-    run.refresh()
+    with driving(tmp_path / "r"):
+        run.refresh()
     assert run.state == "silent" and "no sign of life for 10" in run.reason and run.live
+
+
+@pytest.mark.parametrize(("quiet", "state"), [(3, "running"), (60, "silent"), (600, "lost")])
+def test_a_run_on_another_machine_is_given_up_when_it_is_silent_for_long(root, tmp_path, quiet, state):
+    """Its lock may not be seen from here; after a while it can be gone on with."""
+    then = time.time() - quiet
+    changes = {"driver": {"host": "elsewhere", "pid": 1}}
+    run = under_way(root, tmp_path / "r", 0, {"iteration": 3, "time": then}, **changes)
+    os.utime(tmp_path / "r" / "run.json", (then, then))
+    run.refresh()
+    assert run.state == state
+
+
+def test_a_run_that_was_removed_and_made_again_is_read_again(root, tmp_path):
+    """Also where the new file happens to be the old one's inode."""
+    folder = tmp_path / "first"
+    shutil.copytree(root / "first", folder)
+    watched = Watched("first", folder)
+    watched.refresh()
+    with open(folder / "history.csv", "r+b") as file:  # the same inode, longer, and other numbers
+        whole = file.read()
+        file.seek(0)
+        file.write(
+            whole.replace(b"\n3,", b"\n4,").replace(b"\n6,", b"\n8,").replace(b"\n30,", b"\n31,")
+            + b"99"
+            + b",1" * 9
+            + b"\n"
+        )
+    watched.refresh()
+    assert list(watched.columns["iteration"][:3]) == [0, 4, 8] and watched.columns["iteration"][-1] == 99
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "null", '{"outcome": "completed"}', '"x"'])
@@ -173,8 +220,118 @@ def test_a_damaged_directory_is_shown_as_such(tmp_path, text):
     jobs = Jobs(Runs(tmp_path))
     run = jobs.look("r")
     assert run.state == "damaged"
-    assert live.facts(run) and live.actions(run) and live.details(run) and overview.row(run)
+    assert told.facts(run) and told.actions(run) and told.details(run) and overview.row(run)
     assert curves.runs_of([run]) == []
+
+
+W = {"indptr": [0, 1, 2, 3, 4], "indices": [-(10**8)] * 4, "data": [1.0] * 4}
+HOSTILE = [
+    {"limits": []}, {"limits": {"max_sfo": "x"}}, {"problem": 7}, {"method": None}, {"topology": []}, {"driver": "x"},
+    {"iterations": "many"}, {"iterations": [1]}, {"places": {}}, {"places": [{}]}, {"places": [5]}, {"recoveries": 5},
+    {"recoveries": [{}]}, {"recoveries": [{"iteration": "x", "rolled_back_to": 0, "agents": []}]}, {"backend": "ray"},
+    {"method": {"name": "dream", "parameters": []}}, {"method": {"name": "\ud800", "parameters": {}}}, {"outcome": 5},
+    {"problem": {"name": "x", "spec": "y"}}, {"outcome": None}, {"reason": "\udfff"}, {"seed": {"a": 1}},
+    {"method": {"name": {"a": 1}}}, {"topology": {"name": "ring", "m": 4, "W": W}}, {"topology": {"m": "x", "W": 5}},
+    {"topology": {"m": 10**30, "W": W}}, {"problem": {"name": ["<script>"], "agents": "x"}}, {"constants": 5},
+    {"places": [{"agents": [0], "actor": {"namespace": "dash_html_components", "type": "Iframe", "props": {}}}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", HOSTILE, ids=str)
+@pytest.mark.parametrize("outcome", ["completed", "running", "stopped"])
+def test_whatever_a_run_file_says_pages_are_shown(root, tmp_path, change, outcome):
+    """Nonsense in one directory neither breaks its own page nor hides the other runs."""
+    for name in ("good", "bad"):
+        shutil.copytree(root / "first", tmp_path / name)
+    record = json.loads((tmp_path / "bad" / "run.json").read_text()) | {"outcome": outcome} | change
+    (tmp_path / "bad" / "run.json").write_text(json.dumps(record))
+    client = make_app(Jobs(Runs(tmp_path))).server.test_client()
+    looked = [("overview-tick", "n_intervals", 1), (state("search"), "value", "")]
+    listed = post(client, "overview", looked, ["overview-shown"])
+    assert '"good"' in listed and '"bad"' in listed
+    told = post(
+        client,
+        "live",
+        [("live-tick", "n_intervals", 1), (state("run"), "value", "bad")],
+        ["live-told", "live-rows", "live-stage"],
+    )
+    assert '"live-title"' in told and '"Iframe"' not in told
+    assert '"live-more"' in post(
+        client, "more", [("live-stage", "data", ""), ("dark", "data", False)], [(state("run"), "value", "bad")]
+    )
+    page = client.get("/report?runs=bad&runs=good")
+    assert page.status_code in (200, 404)
+
+
+@pytest.mark.parametrize(
+    "progress",
+    [{"time": None}, {"time": [1]}, {"time": "x"}, {"iteration": None}, {"iteration": "x"}, {"recoveries": 5},
+     {"recoveries": [{}]}, {"iteration": 1e999}, {"time": float("nan")}],
+    ids=str,
+)  # fmt: skip
+def test_a_senseless_progress_is_passed_over(root, tmp_path, progress):
+    """The run is shown by what is left."""
+    under_way(root, tmp_path / "r", os.getpid(), progress)
+    with driving(tmp_path / "r"):
+        run = Jobs(Runs(tmp_path)).look("r")
+        assert run.state == "running" and run.progress == {} and overview.row(run) and told.facts(run)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "iteration,sfo\n0,x\n", "sfo\n1\n", "iteration,sfo\n0,inf\ninf,nan\n", "\0\1\2", "iteration\n" + "1\n" * 9],
+)
+def test_a_senseless_history_breaks_nothing(root, tmp_path, text):
+    shutil.copytree(root / "first", tmp_path / "r")
+    (tmp_path / "r" / "history.csv").write_text(text)
+    client = make_app(Jobs(Runs(tmp_path))).server.test_client()
+    run = Runs(tmp_path).look("r")
+    assert told.facts(run) and overview.row(run)
+    drawn = [
+        (state("x"), "value", "sfo"),
+        (state("y"), "value", "primal"),
+        (state("scale_x"), "value", "log"),
+        (state("scale_y"), "value", "log"),
+    ]
+    inputs = [("live-rows", "data", ""), *drawn, ("live-zoom", "data", None), ("dark", "data", False)]
+    assert "figure" in post(client, "curve", inputs, [(state("run"), "value", "r")])
+    assert client.get("/report?runs=r").status_code in (200, 404)
+
+
+OUTPUTS = {
+    "overview": [(state("runs"), "options"), ("overview-note", "children"), ("overview-shown", "data")],
+    "live": [("live-title", "children"), ("live-facts", "children"), ("live-actions", "children"),
+             ("live-details", "children"), ("live-tick", "interval"), ("live-told", "data"), ("live-rows", "data"),
+             ("live-stage", "data")],
+    "more": [("live-more", "children")],
+    "curve": [("live-curve", "figure")],
+}  # fmt: skip
+
+
+def post(client, callback, inputs, states):
+    """What a callback answers to a browser; never an error, and never the excuse for something unforeseen."""
+
+    def part(one):
+        id, name, value = one if isinstance(one, tuple) else (one, "data", None)
+        return {"id": id, "property": name, "value": value}
+
+    outputs = OUTPUTS[callback]
+    names = [
+        f"{json.dumps(id, sort_keys=True, separators=(',', ':')) if isinstance(id, dict) else id}.{name}"
+        for id, name in outputs
+    ]
+    body = {
+        "output": names[0] if len(names) == 1 else f"..{'...'.join(names)}..",
+        "outputs": [{"id": id, "property": name} for id, name in outputs][slice(None) if len(names) > 1 else 0],
+        "inputs": [part(one) for one in inputs],
+        "changedPropIds": [],
+        "state": [part(one) for one in states],
+    }
+    answer = client.post("/_dash-update-component", json=body)
+    text = answer.data.decode()
+    assert answer.status_code == 200, text
+    assert "could not be shown" not in text, text[:2000]
+    return text
 
 
 def test_pace_and_time_left_follow_from_progress(root, tmp_path):
@@ -182,10 +339,11 @@ def test_pace_and_time_left_follow_from_progress(root, tmp_path):
     now = time.time()
     run = under_way(root, tmp_path / "r", os.getpid(), {"iteration": 0, "time": now - 10}, iterations=300)
     (tmp_path / "r" / "history.csv").write_text("iteration,sfo\n")
-    run.refresh()
-    assert run.rate is None and run.seconds_left is None
-    (tmp_path / "r" / "progress.json").write_text(json.dumps({"iteration": 100, "time": now}))
-    run.refresh()
+    with driving(tmp_path / "r"):
+        run.refresh()
+        assert run.rate is None and run.seconds_left is None
+        (tmp_path / "r" / "progress.json").write_text(json.dumps({"iteration": 100, "time": now}))
+        run.refresh()
     assert run.rate == pytest.approx(10) and run.seconds_left == pytest.approx(20)
     assert run.share == pytest.approx(1 / 3)
 
@@ -292,6 +450,8 @@ def test_a_run_can_be_ordered_again(jobs):
         ({"name": "a/b"}, "`name` must be"),
         ({"name": "-x"}, "`name` must be"),
         ({"name": ".hidden"}, "`name` must be"),
+        ({"method.eta": "1" * 1_000_000 + "x"}, "at most 200 characters"),
+        ({"problem.samples": "0" * 300_000 + "9"}, "at most 200 characters"),
     ],
 )
 def test_a_form_cannot_order_what_it_does_not_offer(jobs, change, sentence):
@@ -331,18 +491,121 @@ def test_what_is_not_under_way_cannot_be_stopped(jobs):
 def test_a_run_that_is_under_way_is_not_resumed(root, tmp_path):
     """Two drivers would write to one directory."""
     under_way(root, tmp_path / "r", os.getpid())
-    with pytest.raises(ValueError, match="under way already"):
+    with driving(tmp_path / "r"), pytest.raises(ValueError, match="under way already"):
         Jobs(Runs(tmp_path)).resume("r")
 
 
-def test_a_problem_of_ones_own_is_not_resumed_from_a_page(root, tmp_path):
-    """run.json may name any module, and a page must not make the server import it."""
-    shutil.copytree(root / "first", tmp_path / "r")
-    record = json.loads((tmp_path / "r" / "run.json").read_text())
-    record["problem"]["spec"] = {"name": "evil.module:make", "parameters": {}}
-    (tmp_path / "r" / "run.json").write_text(json.dumps({**record, "outcome": "stopped"}))
-    with pytest.raises(ValueError, match="a problem of one's own"):
-        Jobs(Runs(tmp_path)).resume("r")
+def stopped_run(root, folder, **spec):
+    """A directory of a run that was stopped."""
+    shutil.copytree(root / "first", folder)
+    record = json.loads((folder / "run.json").read_text())
+    record["problem"]["spec"] |= spec
+    (folder / "run.json").write_text(json.dumps({**record, "outcome": "stopped"}))
+    return Jobs(Runs(folder.parent))
+
+
+def test_however_often_resume_is_pressed_one_program_starts(root, tmp_path, monkeypatch):
+    """At the same moment, and under other names of the same directory."""
+    jobs, started = stopped_run(root, tmp_path / "r"), []
+
+    def start(arguments, **options):
+        started.append(arguments)
+        return SimpleNamespace(poll=lambda: None)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+
+    def press(name):
+        with contextlib.suppress(ValueError):
+            jobs.resume(name)
+
+    pressing = [threading.Thread(target=press, args=(name,)) for name in ("r", "./r", "r/", "r/../r", "r", "r")]
+    for thread in pressing:
+        thread.start()
+    for thread in pressing:
+        thread.join(timeout=60)
+    assert len(started) == 1
+
+
+def test_nothing_is_imported_from_a_run_directory(root, tmp_path):
+    """Not even a numpy.py that somebody laid there: the program fails for want of a checkpoint, not of numpy."""
+    jobs = stopped_run(root, tmp_path / "r")
+    (tmp_path / "r" / "run.json").write_text((root / "first" / "run.json").read_text())  # completed: cannot go on
+    for name in ("numpy", "raydream", "sitecustomize", "json"):
+        (tmp_path / "r" / f"{name}.py").write_text("import pathlib; pathlib.Path('pwned').touch(); raise SystemExit(7)")
+    jobs.resume("r")
+    assert jobs._programs["r"].wait(timeout=120) == 2
+    assert "no checkpoint" in jobs.look("r").log() and not list(tmp_path.rglob("pwned"))
+
+
+@pytest.mark.parametrize("iterations", [float("inf"), float("nan"), 1e300, 2.5, 0, -3, "x"])
+def test_a_wrong_total_gets_a_sentence(root, tmp_path, iterations):
+    jobs = stopped_run(root, tmp_path / "r")
+    with pytest.raises((ValueError, TypeError), match="`iterations` must be"):
+        jobs.resume("r", iterations)
+
+
+@pytest.mark.parametrize("name", ["log.txt", "stop", "checkpoint", "start.npz", "history.csv"])
+def test_links_in_a_run_directory_are_not_written_through(root, tmp_path, name):
+    """Neither by Stop nor by Resume; what they point to stays as it is."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_text("precious")
+    jobs = stopped_run(root, tmp_path / "runs" / "r")
+    (tmp_path / "runs" / "r" / name).unlink(missing_ok=True)
+    (tmp_path / "runs" / "r" / name).symlink_to(
+        outside if name == "checkpoint" else outside / ("precious" if name == "log.txt" else "new")
+    )
+    with pytest.raises(ValueError, match=f"its {name} is a link"):
+        jobs.resume("r")
+    record = json.loads((tmp_path / "runs" / "r" / "run.json").read_text())
+    (tmp_path / "runs" / "r" / "run.json").write_text(
+        json.dumps({**record, "outcome": "running", "driver": {"host": platform.node(), "pid": 1}})
+    )
+    with driving(tmp_path / "runs" / "r"), pytest.raises(ValueError, match=f"its {name} is a link"):
+        jobs.stop("r")
+    assert [path.name for path in outside.iterdir()] == ["precious"] and (
+        outside / "precious"
+    ).read_text() == "precious"
+
+
+def test_what_a_link_or_a_pipe_says_is_not_shown(root, tmp_path):
+    """log.txt may point outside the root, or keep its reader waiting for ever."""
+    (tmp_path / "secret").write_text("TOP SECRET")
+    jobs = stopped_run(root, tmp_path / "runs" / "r")
+    (tmp_path / "runs" / "r" / "log.txt").symlink_to(tmp_path / "secret")
+    assert jobs.look("r").log() == ""
+    (tmp_path / "runs" / "r" / "log.txt").unlink()
+    for name in ("log.txt", "history.csv", "progress.json"):
+        (tmp_path / "runs" / "r" / name).unlink(missing_ok=True)
+        os.mkfifo(tmp_path / "runs" / "r" / name)
+    assert jobs.look("r").log() == "" and jobs.look("r").state == "stopped"
+
+
+def test_a_complaint_does_not_outlive_its_cause(root, tmp_path):
+    """It is told once, as long as nothing has changed; and the page is not drawn anew for it."""
+    jobs = stopped_run(root, tmp_path / "r")
+    jobs._complaints["r"] = "it had no luck", jobs.runs.watched("r").stamp("run.json")
+    assert jobs.look("r").reason == "it had no luck"
+    version = jobs.look("r").version
+    assert jobs.look("r").version == version
+    shutil.copy(root / "first" / "run.json", tmp_path / "r" / "run.json")
+    assert (jobs.look("r").state, jobs.look("r").reason) == ("completed", "30 iterations")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"name": "evil.module:make"},
+        {"name": None},
+        {"parameters": {"data": "/etc/passwd"}},
+        {"parameters": {"data": ["a9a"]}},
+    ],
+)
+def test_a_problem_or_data_of_ones_own_is_not_resumed_from_a_page(root, tmp_path, spec):
+    """run.json may name any module and any file, and a page must not make the server import or read them."""
+    jobs = stopped_run(root, tmp_path / "r", **spec)
+    with pytest.raises(ValueError, match="a problem or data of one's own"):
+        jobs.resume("r")
 
 
 def test_the_last_words_of_a_program_are_its_sentence():
@@ -427,6 +690,8 @@ def test_a_page_of_another_site_cannot_post(open_door, monkeypatch):
     assert press(open_door, Origin="http://evil.example").status_code == 403
     assert press(open_door, Origin="http://localhost:9999").status_code == 403
     assert press(open_door, Host="evil.example").status_code == 403
+    assert press(open_door, **{"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    assert press(open_door, Origin="http://[").status_code == 400
     assert open_door.get("/", headers={"Host": "evil.example:8050"}).status_code == 403
     assert started == []
     assert press(open_door, Origin="http://localhost").status_code == 200 and len(started) == 1
@@ -478,9 +743,9 @@ def test_the_report_of_the_dashboard_is_the_report(open_door, root):
 def made_up(rows, name="made", folder=None):
     """A watched run of so many records."""
     t = np.arange(rows)
-    run = Watched(name, folder)
+    run = Watched(name, folder or Path("nowhere"))
     draw = np.random.default_rng(len(name) + sum(map(ord, name)))
-    run.columns = {
+    run._history.columns = {
         "iteration": t.astype(float),
         "sfo": 10.0 * t,
         "grad_norm": np.exp(-t / rows) + 0.1 * draw.random(rows),
@@ -602,5 +867,7 @@ def test_serving_needs_a_folder_and_a_free_port(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError, match="`root` must be a folder"):
         serve(tmp_path / "file")
+    with pytest.raises(ValueError, match="`host` must be an address"):
+        serve(tmp_path / "runs", host="")
     with pytest.raises(OSError, match="`port` must be free"):
         serve(tmp_path / "runs", port=70_000)

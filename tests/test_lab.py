@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 pytest.importorskip("dash")
 
 from raydream import topology as tp
-from raydream.dashboard import mixing_show
+from raydream.dashboard import mixing_show, network_shown
+from raydream.dashboard.chosen_network import CONTROLS, MOST_AGENTS, OWN, topology_of
+from raydream.dashboard.lab_controls import SOMETIMES, hidden
 from raydream.dashboard.pages import lab
 from raydream.dashboard.parts import Query, state
 from raydream.report import figures
@@ -20,6 +22,7 @@ from raydream.specs import TOPOLOGIES
 
 SPEC = {"graph": "ring", "m": 16, "rows": None, "probability": 0.3, "degree": 3, "seed": 0,
         "weights": "metropolis", "self_weight": 0.5, "lazy": []}  # fmt: skip
+RING = tp.ring(16)
 SENTENCE = re.compile(r"^[^\n]*`[^\n]*`[^\n]*\.$")  # one line that names a parameter
 
 
@@ -65,7 +68,7 @@ def test_the_slider_stands_within_its_rounds(said, value):
     """Whatever the link says, so that there is a frame for it."""
     slider = by_id(lab.layout(Query(said), None), state("k"))
     assert (slider.value, slider.min) == (value, 0)
-    assert slider.max <= lab.MOST_ROUNDS
+    assert slider.max <= network_shown.MOST_ROUNDS
 
 
 @pytest.mark.parametrize("graph", TOPOLOGIES)
@@ -73,12 +76,12 @@ def test_a_graph_shows_the_controls_that_it_has(graph):
     """Those of its builder, no others; a self weight and a momentum where they are chosen."""
     has = {"grid": {"rows"}, "torus": {"rows"}, "erdos-renyi": {"probability", "seed"},
            "random-regular": {"degree", "seed"}}.get(graph, set())  # fmt: skip
-    for weights, method in (("metropolis", "gossip"), (lab.OWN, "fastmix")):
-        more = {"self_weight", "momentum"} if weights == lab.OWN else set()
+    for weights, method in (("metropolis", "gossip"), (OWN, "fastmix")):
+        more = {"self_weight", "momentum"} if weights == OWN else set()
         page = lab.layout(Query(f"graph={graph}&weights={weights}&mixing={method}"), None)
-        shown = {name for name in lab.SOMETIMES if not by_id(page, f"lab-{name}").hidden}
+        shown = {name for name in SOMETIMES if not by_id(page, f"lab-{name}").hidden}
         assert shown == has | more
-        assert {name for name, away in lab.hidden(graph, weights, method).items() if not away} == shown
+        assert {name for name, away in hidden(graph, weights, method).items() if not away} == shown
 
 
 # ---------------------------------------------------------------- topologies and their numbers
@@ -88,12 +91,12 @@ def test_a_graph_shows_the_controls_that_it_has(graph):
 def test_every_graph_gives_figures_as_it_opens(graph):
     """With the parameters that the page opens with: three figures, the steps, and a sentence for each round."""
     opened = controls(lab.layout(Query(f"graph={graph}"), None))
-    chosen = {name: opened[name] for name in lab.TOPOLOGY}
-    topology = lab.topology_of(chosen)
+    chosen = {name: opened[name] for name in CONTROLS}
+    topology = topology_of(chosen)
     assert topology.m == 16
-    assert len(lab.picture(topology, False).data[-1].x) == 16
-    assert len(lab.spectrum(chosen, opened["K"], "fastmix", "optimal", True).data) == 3
-    drawn, fallen, said = lab.steps(chosen, opened["values"], opened["rounds"], "optimal", 0, False)
+    assert len(network_shown.picture(topology, False).data[-1].x) == 16
+    assert len(network_shown.spectrum(topology, opened["K"], "fastmix", "optimal", True).data) == 3
+    drawn, fallen, said = network_shown.steps(topology, opened["values"], opened["rounds"], "optimal", 0, False)
     assert len(drawn.frames) == len(fallen.frames) == len(said) == opened["rounds"] + 1
 
 
@@ -103,22 +106,22 @@ def test_the_controls_reach_the_builder():
         (spec(graph="grid", m=12, rows=2, weights="max-degree"), tp.grid(12, rows=2, weights="max-degree")),
         (spec(graph="erdos-renyi", m=20, probability=0.4, seed=5), tp.erdos_renyi(20, 0.4, seed=5)),
         (spec(graph="random-regular", degree=4, seed=3), tp.random_regular(16, 4, seed=3)),
-        (spec(weights=lab.OWN, self_weight=0.0), tp.ring(16, self_weight=0.0)),
+        (spec(weights=OWN, self_weight=0.0), tp.ring(16, self_weight=0.0)),
         (spec(weights="best-constant", lazy=["1"]), tp.ring(16, weights="best-constant").lazy()),
     ]:
-        assert abs(lab.topology_of(chosen).W - built.W).max() == 0
+        assert abs(topology_of(chosen).W - built.W).max() == 0
 
 
 def test_a_topology_is_built_once():
     """Several figures of the same controls share it."""
-    assert lab.topology_of(spec(m=21)) is lab.topology_of(spec(m=21))
+    assert topology_of(spec(m=21)) is topology_of(spec(m=21))
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-9])
 def test_tiles_show_the_topology_s_own_numbers(tolerance):
     """Eigenvalues, gap and rounds as the package computes them."""
     topology = tp.torus(20, weights="max-degree")
-    told = lab.facts(topology, tolerance)
+    told = network_shown.facts(topology, tolerance)
     gossip, fast, paper = (topology.rounds_to_mix(tolerance, *way)
                            for way in (("gossip",), ("fastmix",), ("fastmix", "paper")))  # fmt: skip
     assert [told[name] for name in ("agents", "links")] == ["20", str(topology.edges)]
@@ -126,15 +129,15 @@ def test_tiles_show_the_topology_s_own_numbers(tolerance):
     assert math.isclose(float(told["λₘ"]), topology.smallest_eigenvalue, rel_tol=1e-5)
     assert math.isclose(float(told["spectral gap δ"]), topology.spectral_gap, rel_tol=1e-3)
     assert told["positive semidefinite"] == ("yes" if topology.positive_semidefinite else "no")
-    assert [told[name] for name in lab.WAYS] == [str(gossip), str(fast), str(paper)]
+    assert [told[name] for name in network_shown.WAYS] == [str(gossip), str(fast), str(paper)]
     assert math.isclose(float(told["gossip / FastMix"]), gossip / fast, rel_tol=1e-2)
 
 
 def test_what_does_not_mix_has_dashes_for_rounds():
     """An even ring without self weights; and one so slow that counting FastMix's rounds would take minutes."""
-    never = lab.facts(tp.ring(6, self_weight=0.0), 1e-6)
-    assert {never[name] for name in (*lab.WAYS, "gossip / FastMix")} == {"–"}
-    slow = lab.facts(tp.ring(6, self_weight=1 - 1e-12), 1e-6)
+    never = network_shown.facts(tp.ring(6, self_weight=0.0), 1e-6)
+    assert {never[name] for name in (*network_shown.WAYS, "gossip / FastMix")} == {"–"}
+    slow = network_shown.facts(tp.ring(6, self_weight=1 - 1e-12), 1e-6)
     assert int(slow["gossip rounds"]) > 1e12
     assert slow["FastMix rounds"] == slow["gossip / FastMix"] == "–"
 
@@ -146,9 +149,9 @@ def test_what_does_not_mix_has_dashes_for_rounds():
     ("changes", "named"),
     [
         ({"graph": "hypercube", "m": 6}, "power of two"),
-        ({"graph": "star", "weights": lab.OWN}, "self_weight"),
-        ({"weights": lab.OWN, "self_weight": None}, "self_weight"),
-        ({"weights": lab.OWN, "self_weight": 1.0}, "self_weight"),
+        ({"graph": "star", "weights": OWN}, "self_weight"),
+        ({"weights": OWN, "self_weight": None}, "self_weight"),
+        ({"weights": OWN, "self_weight": 1.0}, "self_weight"),
         ({"m": 401}, "at most 400"),
         ({"m": 0}, "at least 1"),
         ({"m": None}, "`m`"),
@@ -175,14 +178,14 @@ def test_a_bad_combination_is_one_sentence(changes, named):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: lab.spectrum(SPEC, -1, "fastmix", "optimal", False),
-        lambda: lab.spectrum(SPEC, None, "gossip", "optimal", False),
-        lambda: lab.spectrum(SPEC, 10**9, "gossip", "optimal", False),
-        lambda: lab.steps(SPEC, 0, 61, "optimal", 0, False),
-        lambda: lab.steps(SPEC, 0, 0, "optimal", 0, False),
-        lambda: lab.steps(SPEC, -1, 30, "optimal", 0, False),
-        lambda: lab.facts(lab.topology_of(SPEC), 0),
-        lambda: lab.facts(lab.topology_of(SPEC), None),
+        lambda: network_shown.spectrum(RING, -1, "fastmix", "optimal", False),
+        lambda: network_shown.spectrum(RING, None, "gossip", "optimal", False),
+        lambda: network_shown.spectrum(RING, 10**9, "gossip", "optimal", False),
+        lambda: network_shown.steps(RING, 0, 61, "optimal", 0, False),
+        lambda: network_shown.steps(RING, 0, 0, "optimal", 0, False),
+        lambda: network_shown.steps(RING, -1, 30, "optimal", 0, False),
+        lambda: network_shown.facts(RING, 0),
+        lambda: network_shown.facts(RING, None),
     ],
 )
 def test_a_bad_number_beside_a_figure_is_one_sentence(make):
@@ -219,7 +222,7 @@ def test_frame_k_is_the_mix_of_k_rounds(graph, m, seed, rounds, momentum):
 def test_the_figures_stand_at_the_round_that_is_asked_for():
     """Without any frame shown yet, they look like frame k; a k beyond the last round is the last."""
     for asked, k in ((7, 7), (50, 30), (None, 0)):
-        drawn, fallen, _ = lab.steps(SPEC, 3, 30, "optimal", asked, False)
+        drawn, fallen, _ = network_shown.steps(RING, 3, 30, "optimal", asked, False)
         for figure in (drawn, fallen):
             for trace, place in zip(figure.frames[k].data, figure.frames[k].traces, strict=True):
                 told = trace.to_plotly_json()
@@ -264,6 +267,7 @@ def test_the_sentence_tells_what_is_left():
 @pytest.mark.parametrize(("graph", "most"), [("torus", 300_000), ("complete", 1_500_000)])
 def test_the_frames_are_small_enough_to_send(graph, most):
     """64 agents take little, and the most that the lab allows, agents, links and rounds, stays below 1.5 MB."""
-    m = 64 if graph == "torus" else lab.MOST_AGENTS
-    drawn, fallen, said = lab.steps(spec(graph=graph, m=m), 0, lab.MOST_ROUNDS, "optimal", 0, True)
+    m = 64 if graph == "torus" else MOST_AGENTS
+    topology = topology_of(spec(graph=graph, m=m))
+    drawn, fallen, said = network_shown.steps(topology, 0, network_shown.MOST_ROUNDS, "optimal", 0, True)
     assert len(drawn.to_json()) + len(fallen.to_json()) + len(json.dumps(said)) < most

@@ -13,12 +13,15 @@ from dash import html
 from raydream import complexities
 from raydream.cli import app as command_line
 from raydream.cli import cell
+from raydream.dashboard.dials import DIALS, SLIDER
+from raydream.dashboard.growth import THEOREM
 from raydream.dashboard.pages import theory
 from raydream.dashboard.parts import Query
+from raydream.dashboard.prescription import QUANTITIES, given_of, shown
 from raydream.theory import dream_parameters
 from raydream.topology import ring
 
-DEFAULTS = {"case": "offline", "graph": "ring", "power": 2.0} | {n: d.value for n, d in theory.DIALS.items()}
+DEFAULTS = {"case": "offline", "graph": "ring", "power": 2.0} | {n: d.value for n, d in DIALS.items()}
 CASES = {
     "offline": DEFAULTS,
     "online": {**DEFAULTS, "case": "online", "epsilon": 0.03, "sigma": 2.5, "m": 16, "graph": "torus"},
@@ -70,7 +73,7 @@ def test_an_address_of_nonsense_shows_the_defaults(search):
 def test_sliders_stand_where_the_numbers_are():
     """A slider shows the logarithm, at its end where the number lies beyond."""
     page = theory.layout(Query("?epsilon=0.01&L=1e9&mu=-1"), None)
-    places = {name: named(page, theory.SLIDER + name).value for name in ("epsilon", "L", "mu")}
+    places = {name: named(page, SLIDER + name).value for name in ("epsilon", "L", "mu")}
     assert places == {"epsilon": -2, "L": 4, "mu": -4}
 
 
@@ -88,16 +91,14 @@ def test_the_table_shows_the_theorem_s_own_numbers():
     found = dream_parameters(L=10.0, mu=1.0, epsilon=0.1, m=8, delta=ring(8).spectral_gap, psi0=1.0, n=1000)
     table = theory.answers(DEFAULTS)["answer"]
     exact = [part.title for part in parts_of(table) if isinstance(part, html.Span)]
-    assert exact == [repr(ring(8).spectral_gap)] + [
-        repr(asdict(found)[name]) for *_, name in (*theory.CONSTANTS, *theory.PRICES)
-    ]
-    assert {name for *_, name in (*theory.CONSTANTS, *theory.PRICES)} == set(asdict(found))
+    assert exact == [repr(ring(8).spectral_gap)] + [repr(asdict(found)[name]) for *_, name in QUANTITIES]
+    assert {name for *_, name in QUANTITIES} == set(asdict(found))
     assert {"88,473,600,181", "0.002083", "8.681 × 10⁻⁶", "1,000"} <= set(words(table))
 
 
 def test_numbers_are_shown_as_people_read_them():
     """Whole numbers keep their digits, others have four."""
-    assert [theory.shown(value) for value in (1234567, 0.25, 1.5e-7, 2.348e13, 10**15)] == [
+    assert [shown(value) for value in (1234567, 0.25, 1.5e-7, 2.348e13, 10**15)] == [
         "1,234,567", "0.25", "1.5 × 10⁻⁷", "2.348 × 10¹³", "1 × 10¹⁵",
     ]  # fmt: skip
 
@@ -110,7 +111,7 @@ def test_the_shown_command_gives_the_same_numbers(values):
     done = CliRunner().invoke(command_line, said[1:])
     assert done.exit_code == 0, done.output
     printed = dict(line.split() for line in done.output.splitlines() if len(line.split()) == 2)
-    found = asdict(dream_parameters(**theory.given_of(values)))
+    found = asdict(dream_parameters(**given_of(values)))
     assert {name: printed[name] for name in found} == {name: cell(value) for name, value in found.items()}
 
 
@@ -120,7 +121,7 @@ def test_the_shown_call_gives_the_same_numbers(values):
     first, second = theory.answers(values)["call"].splitlines()
     names = {}
     exec(first, names)
-    assert eval(second, names) == dream_parameters(**theory.given_of(values))
+    assert eval(second, names) == dream_parameters(**given_of(values))
 
 
 WRONG = {
@@ -153,20 +154,20 @@ def test_the_figure_draws_every_rate_and_the_theorem(case, cost):
     values = {**DEFAULTS, "case": case, "epsilon": 0.0123}
     lines = {trace.name: trace for trace in theory.answers(values)[cost].data}
     paying = {name for name, rate in complexities.rates(case).items() if getattr(rate, cost).terms}
-    assert set(lines) == paying | {theory.THEOREM}
+    assert set(lines) == paying | {THEOREM}
     at = list(lines["dream"].x).index(0.0123)
     for name in paying:
         order = getattr(complexities.rates(case)[name], cost)
         N = 8000 if case == "offline" else float("inf")
         assert lines[name].y[at] == pytest.approx(order.at(kappa=10, epsilon=0.0123, m=8, N=N))
-    found = dream_parameters(**theory.given_of(values))
-    assert lines[theory.THEOREM].y[at] == getattr(found, cost)
-    assert lines[theory.THEOREM].line.dash == "dot" and lines[theory.THEOREM].y[at] > lines["dream"].y[at]
+    found = dream_parameters(**given_of(values))
+    assert lines[THEOREM].y[at] == getattr(found, cost)
+    assert lines[THEOREM].line.dash == "dot" and lines[THEOREM].y[at] > lines["dream"].y[at]
 
 
 def test_lines_that_coincide_are_all_to_be_seen():
     """The rounds of all offline methods are the same at power 2: each is narrower than the one below it."""
-    drawn = [trace for trace in theory.answers(DEFAULTS)["rounds"].data if trace.name != theory.THEOREM]
+    drawn = [trace for trace in theory.answers(DEFAULTS)["rounds"].data if trace.name != THEOREM]
     assert len({tuple(round(y, 3) for y in trace.y) for trace in drawn}) == 1
     widths = [trace.line.width for trace in drawn]
     assert widths == sorted(set(widths), reverse=True)

@@ -522,3 +522,18 @@ def test_nearly_complete_random_regular_graphs_are_drawn_at_once(degree):
     """Pairing up nearly all agents at random would go on for ever."""
     drawn = tp.random_regular(64, degree, seed=1)
     assert all(len(row) == degree for row in drawn.neighbours)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"indices": [-(10**8)] * 24}, {"indices": [10**8] * 24}, {"indptr": [0, 3]}, {"indptr": [0, 10**9] * 4 + [24]},
+     {"data": ["x"] * 24}, {"data": None}, {"indices": {}}, {"data": [0.5] * 24}],
+    ids=str,
+)  # fmt: skip
+def test_a_matrix_from_a_file_is_checked_before_it_is_used(change):
+    """Indices that point outside would make scipy read and write there."""
+    W = tp.ring(8).W
+    entries = {"data": W.data.tolist(), "indices": W.indices.tolist(), "indptr": W.indptr.tolist()}
+    assert np.array_equal(tp.from_entries(entries, 8).W.toarray(), W.toarray())
+    with pytest.raises(ValueError):
+        tp.from_entries({**entries, **change}, 8)

@@ -3,6 +3,9 @@
 import json
 import os
 import platform
+import subprocess
+import sys
+import time
 from itertools import pairwise
 
 import pytest
@@ -12,7 +15,7 @@ from test_checkpoint import METHOD, RING, game
 from test_ray import assert_same_bits
 
 import raydream as rd
-from raydream import rundir
+from raydream import driving, rundir
 from raydream.brake import Interrupted
 from raydream.rundir import RunDirectory
 
@@ -48,6 +51,7 @@ def test_a_file_called_stop_stops_the_run_with_a_checkpoint(stopped):
 def test_a_stopped_run_goes_on_to_the_same_bits(stopped):
     """Also where a `stop` that came too late is still lying there."""
     (stopped / "stop").touch()
+    os.utime(stopped / "stop", (time.time() - 60, time.time() - 60))
     resumed = rd.resume(stopped, problem=game())
     assert_same_bits(resumed, run(game(), RING, METHOD, iterations=47, record_every=10))
     assert said(stopped)["outcome"] == "completed"
@@ -60,6 +64,38 @@ def test_a_stop_that_is_there_before_the_run_begins_is_heard(tmp_path):
     with pytest.raises(Interrupted, match="stopped after 0 iterations"):
         run(game(), RING, METHOD, iterations=47, directory=tmp_path)
     assert said(tmp_path)["outcome"] == "stopped"
+
+
+def test_a_stop_is_heard_while_a_resumed_run_starts(stopped):
+    """It is as fresh as the wish."""
+    (stopped / "stop").touch()
+    with pytest.raises(Interrupted, match="stopped after 20 iterations"):
+        rd.resume(stopped, problem=game())
+
+
+def test_only_one_driver_runs_in_a_directory(tmp_path, stopped, monkeypatch):
+    """The second is told so, and the first goes on; whoever watches can see it."""
+    monkeypatch.setattr(driving, "PATIENCE", 0)
+    with driving.driving(stopped):
+        assert driving.is_driven(stopped)
+        with pytest.raises(RuntimeError, match="is being run already; stop that run first"):
+            rd.resume(stopped, problem=game())
+    assert driving.is_driven(stopped) is False and said(stopped)["outcome"] == "stopped"
+    with driving.driving(tmp_path / "new"), pytest.raises(RuntimeError, match="is being run already"):
+        run(game(), RING, METHOD, iterations=5, directory=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_killed_driver_lets_go(tmp_path):
+    """The lock ends with the process, however it ends."""
+    code = f"import sys; from pathlib import Path; from raydream.driving import driving\n" \
+        f"with driving(Path({str(tmp_path)!r})): print('driving', flush=True); sys.stdin.read()"  # fmt: skip
+    program = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with program:
+        assert program.stdout.readline() == "driving\n" and driving.is_driven(tmp_path)
+        program.kill()
+        program.wait(timeout=60)
+        assert driving.is_driven(tmp_path) is False
 
 
 def test_progress_tells_how_far_the_run_is(tmp_path, monkeypatch):

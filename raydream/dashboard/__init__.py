@@ -41,6 +41,8 @@ def serve(
     from raydream.dashboard.jobs import Jobs
     from raydream.dashboard.runs import Runs
 
+    if not host.strip():
+        raise ValueError("`host` must be an address to listen at, such as 127.0.0.1 or 0.0.0.0; got nothing.")
     folder = Path(root)
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"`root` must be a folder of run directories; {str(folder)!r} is a file.")

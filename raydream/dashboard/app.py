@@ -1,6 +1,7 @@
 """The application: one shell around the pages, which share a look and keep their state in the URL."""
 
 import functools
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def make_app(jobs: Jobs, token: str | None = None) -> Dash:
         serve_locally=True,
         enable_mcp=False,
         add_log_handler=False,
+        on_error=_sorry,
         index_string=SHELL.replace("STYLE", (HERE.parent / "report" / "page.css").read_text()),
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
@@ -63,8 +65,17 @@ def _shell() -> Any:
             dcc.Store(id="dark"),  # whether the reader's screen is dark
             dcc.Store(id="kept"),  # what the address says of the page's controls
             html.Header([html.Strong("raydream", className="brand"), html.Nav(id="menu")], className="top"),
+            html.P(id="wrong", className="message", role="alert"),
             html.Main(id="page"),
         ]
+    )
+
+
+def _sorry(error: Exception) -> None:
+    """What nobody foresaw: a sentence in the page, and the details where the server was started."""
+    traceback.print_exception(error)
+    dash.set_props(
+        "wrong", {"children": f"Something could not be shown ({type(error).__name__}); open the page again."}
     )
 
 

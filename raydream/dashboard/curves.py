@@ -10,10 +10,12 @@ import pandas as pd
 from raydream.dashboard.watched import Watched
 from raydream.report import figures, theme
 from raydream.report.bands import thinned
+from raydream.report.convergence import plain
 from raydream.report.reach import BILL, COSTS
 from raydream.report.runs import Run, collect, grouped
 
 POINTS = 30_000  # of all lines of one figure together
+MOST_MARKS = 200  # recoveries of one run
 LEAST = 300  # of each line, however many there are
 SCALES = {"auto": "automatic", "log": "logarithmic", "linear": "linear"}
 
@@ -46,7 +48,7 @@ def runs_of(watched: Sequence[Watched]) -> list[Run]:
         [
             Seen(pd.DataFrame(one.columns), one.record, one.state, one.reason, one.recoveries)
             for one in watched
-            if one.state != "damaged" and one.record and len(one.columns.get("iteration", ()))
+            if one.sound and len(one.columns.get("iteration", ()))
         ]
     )
 
@@ -117,7 +119,7 @@ def _in_sight(run: Run, x: str, y: str, within: tuple[float, float] | None, poin
 
 def _mark_recoveries(figure: Any, runs: list[Run], x: str, y: str) -> None:
     """Where agents were lost and the run rolled back."""
-    marks = [(run, event) for run in runs for event in run.recoveries]
+    marks = [(run, event) for run in runs for event in run.recoveries[-MOST_MARKS:]]
     if not marks:
         return
     places = [
@@ -130,7 +132,10 @@ def _mark_recoveries(figure: Any, runs: list[Run], x: str, y: str) -> None:
         mode="markers",
         name="recovery",
         marker={"symbol": "x", "size": 11, "color": theme.COLOURS["dm-hsgd"], "line": {"width": 1}},
-        text=[f"{event['reason']}<br>rolled back to iteration {event['rolled_back_to']}" for _, event in marks],
+        text=[
+            f"{plain(str(event.get('reason', '')))}<br>rolled back to iteration {event['rolled_back_to']}"
+            for _, event in marks
+        ],
         hovertemplate="%{text}<extra>recovery</extra>",
         showlegend=True,
     )

@@ -33,8 +33,9 @@ WORDS: dict[str, tuple[str, ...]] = {  # fields that take one of a few words
 }
 STEPS = {"eta": 0.1, "gamma": 1.0}  # no method has a default for these, but a form begins with something
 MOST_AGENTS = 1000
+LONGEST = 200  # characters of a field
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,79}")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|none|sqrt\(n\)")
+NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?\d++)?+|none|sqrt\(n\)")
 PACKING = re.compile(r"auto|\d{1,4}(,\d{1,4})*")
 
 
@@ -210,7 +211,10 @@ def _text(value: Any) -> str:
     """What a control holds, as text: a ticked box is "1"."""
     if isinstance(value, list):
         value = value[0] if value else ""
-    return "" if value is None else str(value).strip()
+    text = "" if value is None else str(value).strip()
+    if len(text) > LONGEST:
+        raise ValueError(f"a field must be at most {LONGEST} characters long; got {len(text)}.")
+    return text
 
 
 def _whole(name: str, value: str | None) -> int:

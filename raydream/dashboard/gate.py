@@ -3,7 +3,7 @@
 import hmac
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from flask import Flask, Response, redirect, request
 
@@ -26,11 +26,15 @@ def guard(server: Flask, token: str | None, script_hashes: Callable[[], list[str
 
     @server.before_request
     def come_in() -> Any:
-        host = _hostname(request.host)
+        try:
+            host, origin = _parts(request.host)[0], request.headers.get("Origin")
+            foreign = origin is not None and urlsplit(origin).netloc != request.host
+        except ValueError:
+            return _refused(400, "This request does not say where it comes from.")
+        foreign = foreign or request.headers.get("Sec-Fetch-Site", "same-origin") in ("cross-site", "same-site")
         if token is None and not is_loopback(host):
             return _refused(403, "This dashboard serves its own machine only; start it with --host to serve others.")
-        origin = request.headers.get("Origin")
-        if request.method not in ("GET", "HEAD") and origin is not None and urlsplit(origin).netloc != request.host:
+        if request.method not in ("GET", "HEAD") and foreign:
             return _refused(403, "This request comes from a page of another site.")
         if token is None or _brings(token):
             return None
@@ -38,7 +42,7 @@ def guard(server: Flask, token: str | None, script_hashes: Callable[[], list[str
         if not _same(given, token):
             return _refused(401, "Open the address that `raydream dashboard` printed: it ends with ?token=...")
         rest = [(name, value) for name, value in request.args.items(multi=True) if name != "token"]
-        answer = redirect(request.path + (f"?{urlencode(rest)}" if rest else ""))
+        answer = redirect("/" + quote(request.path.lstrip("/")) + (f"?{urlencode(rest)}" if rest else ""))
         # Lax, not Strict: a link in a message must get in, and requests from other sites' pages still bring none.
         answer.set_cookie(_cookie(), token, httponly=True, samesite="Lax", secure=request.is_secure)
         return answer
@@ -73,11 +77,13 @@ def _same(given: str, token: str) -> bool:
 
 def _cookie() -> str:
     """Browsers share cookies between the ports of a host."""
-    return f"raydream-{urlsplit('//' + request.host).port or 80}"
+    return f"raydream-{_parts(request.host)[1] or 80}"
 
 
-def _hostname(host: str) -> str:
-    return urlsplit("//" + host).hostname or ""
+def _parts(host: str) -> tuple[str, int | None]:
+    """Name and port of a Host header."""
+    split = urlsplit("//" + host)
+    return split.hostname or "", split.port
 
 
 def _refused(status: int, sentence: str) -> Response:

@@ -1,15 +1,23 @@
 """Runs that the dashboard starts, stops and resumes: programs of their own, which outlive it."""
 
 import contextlib
+import os
+import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
+from typing import BinaryIO
 
-from raydream.dashboard.forms import Order
+from raydream import checks, specs
+from raydream.dashboard.files import Stamp
+from raydream.dashboard.forms import DATA, Order
 from raydream.dashboard.runs import Runs
 from raydream.dashboard.watched import Watched
 
+MOST = 10**9  # iterations
 AT_ONCE = 8  # runs of one dashboard that may go on at a time
+WRITTEN = ("log.txt", "stop", "checkpoint", "start.npz", "run.json", "history.csv", "progress.json", "arrays.npz")
 
 
 class Jobs:
@@ -22,8 +30,8 @@ class Jobs:
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
         self._programs: dict[str, subprocess.Popen[bytes]] = {}
-        self._complaints: dict[str, str] = {}  # last words of programs that failed
-        self._lock = threading.Lock()
+        self._complaints: dict[str, tuple[str, Stamp]] = {}  # last words of programs that failed, and run.json then
+        self._lock = threading.RLock()
 
     def start(self, order: Order) -> str:
         """Start a run as ordered, in a new directory; return its name."""
@@ -35,58 +43,82 @@ class Jobs:
                 folder.mkdir(parents=True)
             except FileExistsError:
                 raise ValueError(f"`name` must be new; {name!r} is there already.") from None
-            self._launch(name, ["run", *order.arguments, "--directory", str(folder)])
+            except OSError as error:
+                raise ValueError(f"`name` {name!r} cannot be made a folder: {error.strerror}.") from None
+            try:
+                self._launch(name, ["run", *order.arguments, "--directory", str(folder)])
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
         return name
 
-    def resume(self, name: str, iterations: int | None = None) -> None:
+    def resume(self, name: str, iterations: int | float | None = None) -> None:
         """Go on with a run from its last checkpoint, in all to so many iterations."""
-        watched = self.look(name)
-        if watched.live:
-            raise ValueError(f"`run` {name!r} is under way already; stop it before it can go on.")
-        if ":" in str((watched.record.get("problem", {}).get("spec") or {}).get("name", "")):
-            raise ValueError(f"`run` {name!r} has a problem of one's own: resume it with `raydream resume`.")
-        more = [] if iterations is None else ["--iterations", str(int(iterations))]
+        more = [] if iterations is None else ["--iterations", str(checks.whole("iterations", _whole(iterations), 1))]
+        if iterations is not None and iterations > MOST:
+            raise ValueError(f"`iterations` must be at most {MOST}; got {iterations}.")
         with self._lock:
+            watched = self.look(name)
+            if watched.live:
+                raise ValueError(f"`run` {watched.name!r} is under way already; stop it before it can go on.")
+            if not watched.sound:
+                raise ValueError(f"`run` {watched.name!r} cannot go on: {watched.reason}.")
+            spec = watched.record["problem"].get("spec") or {}
+            data = (spec.get("parameters") or {}).get("data", "synthetic")
+            if spec.get("name") not in specs.PROBLEMS or data not in DATA:
+                raise ValueError(
+                    f"`run` {watched.name!r} has a problem or data of one's own: go on with `raydream resume`."
+                )
             self._make_room()
-            self._launch(name, ["resume", str(watched.folder), *more])
+            self._launch(watched.name, ["resume", str(watched.folder), *more])
 
     def stop(self, name: str) -> None:
         """Ask a run to write a checkpoint and end, whoever started it."""
         watched = self.look(name)
         if not watched.live:
-            raise ValueError(f"`run` {name!r} is not under way: it is {watched.state}.")
-        (watched.folder / "stop").touch()
+            raise ValueError(f"`run` {watched.name!r} is not under way: it is {watched.state}.")
+        _refuse_links(watched.folder)
+        with _appending(watched.folder / "stop"):
+            pass
 
-    def look(self, name: str) -> Watched:
-        """The run as it is now, and what its program complained of, if it did."""
+    def look(self, name: str, patience: float = 0.0) -> Watched:
+        """The run as it is now (one that has ended: as it was `patience` seconds ago)."""
         self._reap()
-        driven = True if name in self._programs else False if name in self._complaints else None
-        watched = self.runs.look(name, driven)
-        if name in self._complaints and not watched.live:
-            watched.reason = self._complaints[name]
+        watched = self.runs.watched(name)
+        complaint, then = self._complaints.get(watched.name, ("", None))
+        if complaint and watched.stamp("run.json") != then:  # run again since, by somebody else
+            complaint = ""
+        driven = True if watched.name in self._programs else False if complaint else None
+        watched.refresh(driven, complaint, patience)
         return watched
 
-    def look_at(self, names: list[str]) -> list[Watched]:
+    def look_at(self, names: list[str], patience: float = 0.0) -> list[Watched]:
         """Those among these names that are there."""
-        seen = []
-        for name in dict.fromkeys(names):
+        seen = {}
+        for name in names:
             with contextlib.suppress(ValueError):
-                seen.append(self.look(name))
-        return seen
+                run = self.look(name, patience)
+                seen[run.name] = run
+        return list(seen.values())
 
     def _launch(self, name: str, arguments: list[str]) -> None:
         folder = self.runs.root / name
+        _refuse_links(folder)
         (folder / "stop").unlink(missing_ok=True)
         self._complaints.pop(name, None)
-        with open(folder / "log.txt", "ab") as log:
-            self._programs[name] = subprocess.Popen(
-                [sys.executable, "-m", "raydream", *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                start_new_session=True,
-            )
+        try:
+            with _appending(folder / "log.txt") as log:
+                self._programs[name] = subprocess.Popen(
+                    # -P: nothing is imported from the folder of the run, whatever lies there
+                    [sys.executable, "-P", "-m", "raydream", *arguments],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=folder,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise ValueError(f"`run` {name!r} cannot be started: {error.strerror}.") from None
         self.runs.changed()
 
     def _make_room(self) -> None:
@@ -99,10 +131,31 @@ class Jobs:
             if program.poll() is not None:
                 self._programs.pop(name, None)
                 if program.returncode not in (0, 130):  # 130: stopped
-                    self._complaints[name] = last_sentence(self.runs.look(name).log()) or "it ended without a word"
+                    with contextlib.suppress(ValueError):  # the folder may be gone
+                        watched = self.runs.watched(name)
+                        said = last_sentence(watched.log()) or "it ended without a word"
+                        self._complaints[name] = said, watched.stamp("run.json")
 
 
 def last_sentence(log: str) -> str:
     """What the program said last, without its own name."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     return lines[-1].removeprefix("raydream: ") if lines else ""
+
+
+def _refuse_links(folder: Path) -> None:
+    """A link would have the run write elsewhere."""
+    for name in WRITTEN:
+        if (folder / name).is_symlink():
+            raise ValueError(f"`run` {folder.name!r} is left alone: its {name} is a link to another place.")
+
+
+def _appending(path: Path) -> BinaryIO:
+    """A plain file, made if need be, to write at its end."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+    return os.fdopen(os.open(path, flags, 0o644), "ab")
+
+
+def _whole(value: int | float) -> int | float:
+    """5.0 as 5: what a page sends may have lost its kind."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

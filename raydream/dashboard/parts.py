@@ -1,16 +1,18 @@
 """What every page is made of: controls whose values live in the URL, cards, tiles, tables and graphs."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 from dash import ClientsideFunction, Dash, dcc, html
+from dash.development.base_component import Component
 
 # Of plotly's buttons those that send nothing away, as in the report.
 BUTTONS = [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d"]]
 CONFIG: Any = {"displaylogo": False, "responsive": True, "modeBarButtons": BUTTONS, "plotlyServerURL": ""}
 STILL: Any = {**CONFIG, "displayModeBar": False, "staticPlot": False}
+Made = TypeVar("Made")
 
 
 class Query:
@@ -41,6 +43,10 @@ class Query:
         if not (math.isfinite(value) and low <= value <= high):
             return default
         return int(value) if isinstance(default, int) else value
+
+    def numbers(self, defaults: Mapping[str, Any], most: float) -> dict[str, Any]:
+        """For each name its number, of a size up to `most`, else its default."""
+        return {name: self.number(name, default, -most, most) for name, default in defaults.items()}
 
 
 def state(name: str) -> dict[str, str]:
@@ -88,6 +94,11 @@ def drawing(figure: Any) -> html.Div:
     return html.Div(dcc.Graph(figure=figure, config=CONFIG, className="fill"), className="plot")
 
 
+def captioned(caption: str, *drawn: Any) -> html.Figure:
+    """A figure's place above what it is."""
+    return html.Figure([*drawn, html.Figcaption(caption)])
+
+
 def card(title: str, *body: Any, controls: Iterable[Any] = (), **more: Any) -> html.Section:
     """A section with a title, and controls beside it."""
     return html.Section([html.Div([html.H2(title), *controls], className="bar"), *body], **more)
@@ -100,8 +111,8 @@ def tiles(facts: Mapping[str, str]) -> html.Dl:
 
 
 def table(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> html.Div:
-    """A table that scrolls by itself where it is too wide."""
-    cells = [list(row) for row in rows]
+    """A table that scrolls by itself where it is too wide; what is not a component is shown as text."""
+    cells = [[one if isinstance(one, Component) else "" if one is None else str(one) for one in row] for row in rows]
     kinds = ["" if all(_is_number(row[place]) for row in cells) else "words" for place, _ in enumerate(columns)]
     head = html.Tr([html.Th(column, scope="col", className=kind) for column, kind in zip(columns, kinds, strict=True)])
     body = [html.Tr([html.Td(one, className=kind) for one, kind in zip(row, kinds, strict=True)]) for row in cells]
@@ -109,7 +120,7 @@ def table(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> html.Div:
 
 
 def _is_number(cell: Any) -> bool:
-    return isinstance(cell, int | float) or (isinstance(cell, str) and cell[:1] in "-+0123456789" and " " not in cell)
+    return isinstance(cell, str) and cell[:1] in "-+0123456789" and " " not in cell
 
 
 def note(sentence: str) -> html.P:
@@ -117,9 +128,23 @@ def note(sentence: str) -> html.P:
     return html.P(sentence, className="note")
 
 
-def in_the_browser(app: Dash, function: str, *dependencies: Any) -> None:
-    """A callback that a function of assets/raydream.js answers, without asking the server."""
-    app.clientside_callback(ClientsideFunction("raydream", function), *dependencies)  # type: ignore[no-untyped-call]
+def wrong(sentence: str = "", **more: Any) -> html.P:
+    """In the place of what cannot be shown: why. Without a sentence, room for one."""
+    return html.P(sentence, className="wrong", role="alert", **more)
+
+
+def attempt(make: Callable[[], Made]) -> tuple[Made | None, str]:
+    """What `make` makes; where its arguments are wrong None, and the sentence that says how."""
+    try:
+        return make(), ""
+    except (ValueError, TypeError) as error:
+        return None, str(error)
+
+
+def in_the_browser(app: Dash, function: str, *dependencies: Any, **more: Any) -> None:
+    """A callback that a function of assets/*.js answers, without asking the server."""
+    answering = ClientsideFunction("raydream", function)
+    app.clientside_callback(answering, *dependencies, **more)  # type: ignore[no-untyped-call]
 
 
 def address(path: str, **values: str | list[str]) -> str:

@@ -1,5 +1,7 @@
 """The report of chosen runs, made when it is asked for: the same page that `raydream report` writes."""
 
+import traceback
+
 from flask import Flask, Response, request
 
 from raydream.dashboard.curves import runs_of
@@ -20,13 +22,20 @@ def add_reports(server: Flask, jobs: Jobs) -> None:
         names = request.args.getlist("runs")[:MOST]
         try:
             runs = reported(jobs, names)
+            if not any(run.metrics for run in runs):
+                return _refused("There is nothing to report yet.")
+            answer = Response(page(runs), mimetype="text/html")
         except ValueError as error:
-            return Response(f"{error}\n", status=404, mimetype="text/plain")
-        if not any(run.metrics for run in runs):
-            return Response("There is nothing to report yet.\n", status=404, mimetype="text/plain")
-        answer = Response(page(runs), mimetype="text/html")
+            return _refused(str(error))
+        except Exception as error:  # files may say anything
+            traceback.print_exception(error)
+            return _refused(f"These runs cannot be reported ({type(error).__name__}).")
         answer.headers["Content-Security-Policy"] = "frame-ancestors 'none'"  # the page brings the rest itself
         return answer
+
+
+def _refused(sentence: str) -> Response:
+    return Response(sentence + "\n", status=404, mimetype="text/plain")
 
 
 def reported(jobs: Jobs, names: list[str]) -> list[Run]:
@@ -45,6 +54,6 @@ def saved_run(watched: Watched) -> Run | None:
 def _result(watched: Watched) -> Result | None:
     """What a run left, if it is finished and its files are its own: links to other places are not followed."""
     files = [watched.folder / name for name in ("run.json", "history.csv", "arrays.npz")]
-    if watched.live or not all(file.is_file() and not file.is_symlink() for file in files):
+    if watched.live or not watched.sound or not all(file.is_file() and not file.is_symlink() for file in files):
         return None
     return load(watched.folder)

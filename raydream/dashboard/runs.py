@@ -30,7 +30,8 @@ class Runs:
             if time.monotonic() - self._listed >= FRESH:
                 found = sorted(self._search(), reverse=True)[:MOST]
                 self._names = [name for _, name in found]
-                self._watched = {name: kept for name, kept in self._watched.items() if name in set(self._names)}
+                there = set(self._names)
+                self._watched = {name: kept for name, kept in self._watched.items() if name in there}
                 self._listed = time.monotonic()
             return list(self._names)
 
@@ -41,18 +42,26 @@ class Runs:
 
     def folder(self, name: str) -> Path:
         """The run directory of this name, which lies below the root whatever the name says."""
-        with contextlib.suppress(OSError, ValueError):  # names that no file can have
+        with contextlib.suppress(OSError, ValueError, TypeError):  # names that no file can have
             folder = (self.root / name).resolve()
             if folder.is_relative_to(self.root) and any((folder / mark).is_file() for mark in MARKS):
                 return folder
-        raise ValueError(f"`run` must be a run directory below {self.root.name}/; got {name[:200]!r}.")
+        raise ValueError(f"`run` must be a run directory below {self.root.name}/; got {str(name)[:200]!r}.")
 
-    def look(self, name: str, driven: bool | None = None) -> Watched:
-        """The run of this name as it is now; `driven` says whether its program is going, where that is known."""
-        folder = self.folder(name)
+    def proper(self, name: str) -> str:
+        """The one name of a run directory, of which `./name` is another."""
+        return self.folder(name).relative_to(self.root).as_posix()
+
+    def watched(self, name: str) -> Watched:
+        """The run of this name as it was when it was looked at last."""
+        folder, name = self.folder(name), self.proper(name)
         with self._lock:
-            watched = self._watched.setdefault(name, Watched(name, folder))
-        watched.refresh(driven)
+            return self._watched.setdefault(name, Watched(name, folder))
+
+    def look(self, name: str) -> Watched:
+        """The run of this name as it is now."""
+        watched = self.watched(name)
+        watched.refresh()
         return watched
 
     def free_name(self, stem: str) -> str:
@@ -68,10 +77,15 @@ class Runs:
         for folder, below, files in os.walk(self.root):
             here = Path(folder)
             depth = len(here.relative_to(self.root).parts)
-            below[:] = [] if depth >= DEPTH else sorted(name for name in below if not name.startswith("."))
+            below[:] = [] if depth >= DEPTH else sorted(name for name in below if _is_listed(name))
             mark = next((name for name in MARKS if name in files), None)
             if mark is not None:
                 below[:] = []
                 with contextlib.suppress(OSError):
                     found.append((os.lstat(here / mark).st_mtime, here.relative_to(self.root).as_posix()))
         return found
+
+
+def _is_listed(name: str) -> bool:
+    """Not hidden, and a name that can be written down."""
+    return not name.startswith(".") and not any("\ud800" <= sign <= "\udfff" for sign in name)

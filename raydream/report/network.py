@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from scipy.sparse import csr_array
 
 from raydream.checks import whole
 from raydream.mixing import MOMENTA, modes, momentum_weight, polynomial
 from raydream.report import theme
 from raydream.spectrum import one_thread
-from raydream.topology import Topology, from_matrix
+from raydream.topology import Topology, from_entries, from_matrix
 from raydream.types import Array
 
 DENSE = 1000  # agents up to which all eigenvalues are computed
@@ -21,11 +20,9 @@ SHRUNK = 1e-8  # the mixing figure ends about where FastMix has shrunk disagreem
 
 def topology_of(described: dict[str, Any]) -> Topology | None:
     """The topology that a run's record describes, if the record holds its matrix."""
-    W, m = described.get("W"), described.get("m")
-    if W is None or m is None:
+    if described.get("W") is None or described.get("m") is None:
         return None
-    matrix = csr_array((np.array(W["data"]), W["indices"], W["indptr"]), shape=(m, m))
-    return Topology(from_matrix(matrix).W, described.get("name", "matrix"))
+    return from_entries(described["W"], described["m"], described.get("name", "matrix"))
 
 
 def network(topology: Any, *, dark: bool = False) -> Any:

@@ -1,7 +1,7 @@
 "use strict";
-// What pages do without asking the server.
-window.dash_clientside = window.dash_clientside || {};
-window.dash_clientside.raydream = {
+// What pages do without asking the server. Other files here add to the same functions, whichever is loaded first.
+window.dash_clientside ??= {};
+Object.assign((window.dash_clientside.raydream ??= {}), {
   // The values of the page's controls go into the address, so that it can be kept, sent and opened again.
   keep() {
     const pairs = new URLSearchParams();
@@ -35,4 +35,4 @@ window.dash_clientside.raydream = {
     dark.addEventListener("change", () => window.dash_clientside.set_props("dark", { data: dark.matches }));
     return dark.matches;
   },
-};
+});

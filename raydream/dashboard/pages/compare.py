@@ -61,7 +61,7 @@ def register(app: Dash, jobs: Jobs) -> None:
     def look(_: int, names: list[str] | None, known: str | None) -> Any:
         """Cheap, and often: what is chosen, and whether it has grown."""
         seen = jobs.look_at((names or [])[:MOST])
-        version = repr([(one.name, one.version) for one in seen])
+        version = str(hash(repr([(one.name, one.version) for one in seen])))
         if version == known:
             raise PreventUpdate
         return version, listed(seen)
@@ -123,7 +123,7 @@ def listed(seen: list[Watched]) -> Any:
             si(one.last("bytes")),
         )
         for one in seen
-        if one.record
+        if one.sound
     ]
     return table(("run", "state", "method", "seed", "iterations", "P(x̄)", "‖∇P(x̄)‖", "SFO", "rounds", "bytes"), rows)
 

@@ -14,6 +14,7 @@ from raydream.report.reach import si
 
 TITLE = "Runs"
 MOST = 300  # rows at a time
+LATEST, PATIENCE = 100, 10.0  # runs that are looked at every time; seconds for which a look at the others is good
 
 
 def layout(query: Query, jobs: Jobs) -> Any:
@@ -55,8 +56,10 @@ def register(app: Dash, jobs: Jobs) -> None:
         State("overview-shown", "data"),
     )
     def follow(_: int, wanted: str | None, shown: str | None) -> Any:
-        found = [one for one in jobs.look_at(jobs.runs.names()) if matches(one, wanted or "")]
-        version = repr([wanted, [(one.name, one.version) for one in found]])
+        names = jobs.runs.names()
+        seen = jobs.look_at(names[:LATEST]) + jobs.look_at(names[LATEST:], patience=PATIENCE)
+        found = [one for one in seen if matches(one, wanted or "")]
+        version = str(hash(repr([wanted, [(one.name, one.version) for one in found]])))
         if version == shown:
             raise PreventUpdate
         options = [{"label": row(one), "value": one.name} for one in found[:MOST]]
@@ -69,7 +72,7 @@ def register(app: Dash, jobs: Jobs) -> None:
 
 def matches(run: Watched, wanted: str) -> bool:
     """Whether every word that is searched for is in what the row says."""
-    record = run.record
+    record = run.record if run.sound else {}
     said = [run.name, run.state, record.get("method", {}).get("name"), record.get("problem", {}).get("name"),
             record.get("topology", {}).get("name")]  # fmt: skip
     whole = " ".join(str(one).lower() for one in said)
@@ -78,7 +81,7 @@ def matches(run: Watched, wanted: str) -> bool:
 
 def row(run: Watched) -> Any:
     """One run in one line."""
-    method = str(run.record.get("method", {}).get("name", ""))
+    method = str(run.record["method"].get("name", "")) if run.sound else ""
     swatch = html.I(className="swatch", style={"background": theme.colour(method)}) if method else ""
     return html.Span(
         [
