@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from itertools import pairwise
@@ -861,6 +862,16 @@ def test_a_page_is_restored_from_its_address(jobs, path):
 
 def test_fields_of_topologies_are_their_builders():
     assert [f.name for f in topology_fields("erdos-renyi")] == ["probability", "seed", "self_weight", "weights"]
+
+
+@pytest.mark.parametrize("package", ["dash", "waitress"])
+def test_without_the_extra_the_command_says_what_to_install(tmp_path, monkeypatch, package):
+    """One sentence and exit code 2; the rest of the package does without."""
+    monkeypatch.setitem(sys.modules, package, None)
+    for name in [name for name in sys.modules if name.startswith("raydream.dashboard.")]:
+        monkeypatch.delitem(sys.modules, name)
+    done = CliRunner().invoke(cli.app, ["dashboard", str(tmp_path)])
+    assert done.exit_code == 2 and f"needs {package}" in done.output and "raydream[dashboard]" in done.output
 
 
 def test_serving_needs_a_folder_and_a_free_port(tmp_path):

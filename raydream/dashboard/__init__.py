@@ -34,7 +34,7 @@ def serve(
 
         from raydream.dashboard.app import make_app
     except ImportError as error:
-        raise ModuleNotFoundError(
+        raise RuntimeError(
             f"the dashboard needs {error.name}: install it with `pip install 'raydream[dashboard]'`."
         ) from None
     from raydream.dashboard.gate import is_loopback
