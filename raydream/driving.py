@@ -20,7 +20,7 @@ def driving(folder: Path | None) -> Iterator[None]:
     if folder is None or fcntl is None:
         yield
         return
-    made = not folder.exists()
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -28,9 +28,9 @@ def driving(folder: Path | None) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-        if made:
-            with contextlib.suppress(OSError):  # not empty
-                folder.rmdir()
+        with contextlib.suppress(OSError):  # the first that is not empty
+            for one in made:
+                one.rmdir()
 
 
 def is_driven(folder: Path) -> bool | None:

@@ -50,3 +50,8 @@ class BadShard:
             raise LookupError("boom")
         if self.deed == "hang":
             time.sleep(3600)
+        if self.deed == "meet":  # wait for a second process that has come as far
+            (Path(self.flag) / f"here-{os.getpid()}").touch()
+            deadline = time.monotonic() + 100
+            while len(list(Path(self.flag).glob("here-*"))) < 2 and time.monotonic() < deadline:
+                time.sleep(0.02)

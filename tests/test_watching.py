@@ -81,9 +81,9 @@ def test_only_one_driver_runs_in_a_directory(tmp_path, stopped, monkeypatch):
         with pytest.raises(RuntimeError, match="is being run already; stop that run first"):
             rd.resume(stopped, problem=game())
     assert driving.is_driven(stopped) is False and said(stopped)["outcome"] == "stopped"
-    with driving.driving(tmp_path / "new"), pytest.raises(RuntimeError, match="is being run already"):
-        run(game(), RING, METHOD, iterations=5, directory=tmp_path / "new")
-    assert not (tmp_path / "new").exists()
+    with driving.driving(tmp_path / "a" / "b" / "new"), pytest.raises(RuntimeError, match="is being run already"):
+        run(game(), RING, METHOD, iterations=5, directory=tmp_path / "a" / "b" / "new")
+    assert not (tmp_path / "a").exists(), "where nothing came of it nothing is left"
 
 
 def test_a_killed_driver_lets_go(tmp_path):
