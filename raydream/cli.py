@@ -470,7 +470,6 @@ def finish(result: Any, folder: Path, title: str) -> None:
 
 def show_comparison(comparison: Any, target: float | None, title: str) -> None:
     """What each method reached and paid, and what it took to reach a target."""
-    import numpy as np
 
     runs = comparison.runs
     finished = runs[runs.outcome != "failed"]
@@ -486,7 +485,8 @@ def show_comparison(comparison: Any, target: float | None, title: str) -> None:
     if finished.empty:
         return
     if target is None:  # what half of the methods reach
-        target = float(np.median([row[2] for row in rows]))
+        ends = finished.groupby("method").primal.quantile(0.5, interpolation="higher")
+        target = float(ends.quantile(0.5, interpolation="higher"))
     reach = comparison.to_reach(target, metric="primal")
     prices = ("sfo", "rounds", "bytes", "seconds")
     table = [

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,7 @@ def run(
     where = backend_from(backend)
     config = {
         **describe(plan),
+        "asked": asdict(method) if is_dataclass(method) and not isinstance(method, type) else {},
         "constants": theorem_constants(plan),
         "iterations": whole("iterations", iterations),
         "record_every": whole("record_every", record_every, 1),

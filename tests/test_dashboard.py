@@ -26,7 +26,7 @@ from raydream.dashboard import axes, curves, serve, told
 from raydream.dashboard import watched as watched_module
 from raydream.dashboard.app import make_app
 from raydream.dashboard.curves import Zoom
-from raydream.dashboard.forms import MOST_AGENTS, again, method_fields, order, problem_fields, topology_fields
+from raydream.dashboard.forms import MOST_AGENTS, again, order, problem_fields, topology_fields
 from raydream.dashboard.jobs import Jobs, last_sentence
 from raydream.dashboard.pages import PAGES, overview
 from raydream.dashboard.parts import Query, address, state
@@ -234,6 +234,7 @@ HOSTILE = [
     {"problem": {"name": "x", "spec": "y"}}, {"outcome": None}, {"reason": "\udfff"}, {"seed": {"a": 1}},
     {"method": {"name": {"a": 1}}}, {"topology": {"name": "ring", "m": 4, "W": W}}, {"topology": {"m": "x", "W": 5}},
     {"topology": {"m": 10**30, "W": W}}, {"problem": {"name": ["<script>"], "agents": "x"}}, {"constants": 5},
+    {"asked": [1]}, {"asked": "x"},
     {"places": [{"agents": [0], "actor": {"namespace": "dash_html_components", "type": "Iframe", "props": {}}}]},
 ]  # fmt: skip
 
@@ -248,7 +249,7 @@ def test_whatever_a_run_file_says_pages_are_shown(root, tmp_path, change, outcom
     (tmp_path / "bad" / "run.json").write_text(json.dumps(record))
     client = make_app(Jobs(Runs(tmp_path))).server.test_client()
     looked = [("overview-tick", "n_intervals", 1), (state("search"), "value", "")]
-    listed = post(client, "overview", looked, ["overview-shown"])
+    listed = post(client, "overview", looked, ["overview-shown", (state("runs"), "value", [])])
     assert '"good"' in listed and '"bad"' in listed
     told = post(
         client,
@@ -300,10 +301,10 @@ def test_a_senseless_history_breaks_nothing(root, tmp_path, text):
 
 
 OUTPUTS = {
-    "overview": [(state("runs"), "options"), ("overview-note", "children"), ("overview-shown", "data")],
+    "overview": [("overview-rows", "children"), ("overview-note", "children"), ("overview-shown", "data")],
     "live": [("live-title", "children"), ("live-facts", "children"), ("live-actions", "children"),
              ("live-details", "children"), ("live-tick", "interval"), ("live-told", "data"), ("live-rows", "data"),
-             ("live-stage", "data")],
+             ("live-stage", "data"), ("live-message", "children")],
     "more": [("live-more", "children")],
     "curve": [("live-curve", "figure")],
 }  # fmt: skip
@@ -410,13 +411,49 @@ def test_every_problem_can_be_ordered_with_every_field_filled_in(tmp_path, probl
 def test_a_run_can_be_ordered_again(jobs):
     """The link to the form of a run leads to an order of the same parts."""
     record = jobs.look("first").record
-    form = dict(parse_qsl(urlsplit(again(record)).query))
+    form = dict(parse_qsl(urlsplit(again(record, {})).query))
     arguments = order(form).arguments
-    method = {**{f.name: f.default for f in method_fields("dream")}, **record["method"]["parameters"]}
     said = dict(one.split("=") for flag, one in pairwise(arguments) if flag == "--set")
-    assert all(specs.parse_parameters("set", [f"{name}={value}"])[name] == method[name] for name, value in said.items())
+    assert said == {"b": "3", "q": "1.0"}, "what was asked for; what was settled by rule is settled again"
     assert "self_weight=0.5" in arguments and "samples=9" in arguments
     assert arguments[arguments.index("--iterations") + 1] == "30"
+
+
+def test_a_run_that_was_ordered_here_is_ordered_again_as_it_was(jobs, monkeypatch):
+    """Also where it never began; the form is kept beside it."""
+    monkeypatch.setattr(Jobs, "_launch", lambda self, name, arguments: None)
+    name = jobs.start(order({**FORM, "name": "ordered", "method.p": "0.5"}))
+    kept = json.loads((jobs.runs.root / name / "order.json").read_text())
+    shutil.rmtree(jobs.runs.root / name)
+    assert (
+        order(dict(parse_qsl(urlsplit(again({}, kept)).query))).arguments
+        == order({**FORM, "method.p": "0.5"}).arguments
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"problem": {"spec": None}}, {"topology": {"spec": None}}, {"method": {"name": "MyMethod"}},
+     {"problem": {"spec": {"name": "mine:make"}}},
+     {"problem": {"spec": {"name": "quadratic", "parameters": {"data": "/x"}}}}],
+    ids=str,
+)  # fmt: skip
+def test_what_a_form_cannot_order_is_not_offered_again(jobs, change):
+    """A run made in Python would come back as another one."""
+    record = jobs.look("first").record
+    assert again(record, {}) is not None
+    assert again(record | change, {}) is None
+
+
+def test_fields_left_as_they_were_are_not_passed_on():
+    """So that a run from the form and one from the command line are called the same."""
+    words = {
+        "problem": "robust-logistic",
+        "problem.bias": "false",
+        "problem.split": "even",
+        "topology.weights": "metropolis",
+    }
+    assert order({**FORM, **words}).arguments == order({**FORM, "problem": "robust-logistic"}).arguments
 
 
 @pytest.mark.parametrize(
@@ -447,6 +484,9 @@ def test_a_run_can_be_ordered_again(jobs):
         ({"backend": "ray", "agents_per_actor": "1 --address evil"}, "`agents_per_actor` must be"),
         ({"backend": "ray", "links": "smoke"}, "`links` must be one of"),
         ({"max_seconds": "--help"}, "`max_seconds` must be a number"),
+        ({"max_sfo": "0"}, "`max_sfo` must be"),
+        ({"checkpoint_every": "2.5"}, "`checkpoint_every` must be a whole number"),
+        ({"target_grad_norm": "-1"}, "`target_grad_norm` must be"),
         ({"name": "../outside"}, "`name` must be"),
         ({"name": "a/b"}, "`name` must be"),
         ({"name": "-x"}, "`name` must be"),
@@ -534,7 +574,7 @@ def test_nothing_is_imported_from_a_run_directory(root, tmp_path):
     for name in ("numpy", "raydream", "sitecustomize", "json"):
         (tmp_path / "r" / f"{name}.py").write_text("import pathlib; pathlib.Path('pwned').touch(); raise SystemExit(7)")
     jobs.resume("r")
-    assert jobs._programs["r"].wait(timeout=120) == 2
+    assert jobs._programs["r"][0].wait(timeout=120) == 2
     assert "no checkpoint" in jobs.look("r").log() and not list(tmp_path.rglob("pwned"))
 
 

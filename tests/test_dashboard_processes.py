@@ -235,7 +235,7 @@ def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, ro
     # It is ticked in the list with another, and compared.
     user.go(address)
     for name in ("mine", "rival"):
-        script = "return [...document.querySelectorAll('.rows label')].find(e => e.innerText.includes(arguments[0]))"
+        script = "return [...document.querySelectorAll('.line')].find(e => e.innerText.includes(arguments[0]))"
         user.wait(name, script, name).find_element("css selector", "input").click()
     user.wait("the link", "return document.getElementById('compare-link').href.includes('rival')")
     user.press("compare-link")
@@ -245,6 +245,8 @@ def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, ro
     script = "return document.querySelector('#compare-curve .js-plotly-plot').layout.xaxis.title.text === arguments[0]"
     user.wait("the other axis", script, "communication rounds")
     user.wait("the address", "return location.search.includes('x=rounds') && location.search.includes('runs=rival')")
+
+    user.see("To reach ‖∇P(x̄)‖ ≤")
 
     # The link leads back to the same picture.
     user.go(user.driver.current_url)
@@ -268,6 +270,28 @@ def test_every_page_has_a_script(browser, root, script):
         browser.wait("the page", "return document.querySelector('#page .js-plotly-plot')")
 
 
+def test_runs_that_appear_while_one_looks_are_listed(user, address, root):
+    """Also one that has said nothing yet; and the search goes on."""
+    user.go(address)
+    user.see("rival")
+    (root / "silent").mkdir()
+    (root / "silent" / "log.txt").write_text("")
+    user.see("silent")
+    shutil.copytree(root / "rival", root / "newcomer")
+    user.see("newcomer")
+    user.type("search", "newcomer")
+    rows = "return document.querySelectorAll('.line').length"
+    user.wait("only that one", rows + " === 1")
+    user.type("search", "gt-gda ring")
+    user.wait("all of that method", rows + " >= 2")
+    user.press("overview-all")
+    user.wait("the ticks", "return document.getElementById('compare-link').innerText.includes('ticked')")
+    user.press("overview-none")
+    user.wait("no ticks", "return document.getElementById('compare-link').innerText === 'Compare'")
+    for name in ("silent", "newcomer"):
+        shutil.rmtree(root / name)
+
+
 def test_a_wrong_order_gets_a_sentence(user, address, root):
     """In the page; nothing is started."""
     before = sorted(path.name for path in root.iterdir())
@@ -283,6 +307,10 @@ def test_an_order_that_fails_later_says_why(user, address, root):
     user.press("order-start")
     user.wait_for_state("failed")
     user.see("`samples` must be")
+    user.wait(
+        "the way back",
+        "return [...document.querySelectorAll('#live-actions a')].some(e => e.href.includes('samples=0'))",
+    )
 
 
 @pytest.mark.parametrize("page", ["/run?run={}", "/compare?runs={}", "/report?runs={}", "/{}"])
@@ -306,8 +334,8 @@ def test_without_the_token_others_are_refused(browser, root):
         browser.go(plain)
         assert "ends with ?token=" in browser.text()
         body = {
-            "output": "compare-link.href",
-            "outputs": {"id": "compare-link", "property": "href"},
+            "output": "compare-report.href",
+            "outputs": {"id": "compare-report", "property": "href"},
             "inputs": [{"id": {"type": "state", "name": "runs"}, "property": "value", "value": []}],
             "changedPropIds": [],
         }

@@ -46,6 +46,7 @@ def serve(
     folder = Path(root)
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"`root` must be a folder of run directories; {str(folder)!r} is a file.")
+    new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     token = None if is_loopback(host) else secrets.token_urlsafe(24)
     listener = _listener(host, port)
@@ -53,7 +54,11 @@ def serve(
     app = make_app(Jobs(Runs(folder)), token)
     shown = host if host not in ("0.0.0.0", "::") else socket.gethostname()
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{number}{page}" + (f"?token={token}" if token else "")
-    print(f"raydream dashboard over {folder}: {address}\nCtrl-C ends it; runs go on.", file=sys.stderr, flush=True)
+    print(
+        f"raydream dashboard over {folder}{' (new, and empty)' if new else ''}: {address}\nCtrl-C ends it; runs go on.",
+        file=sys.stderr,
+        flush=True,
+    )
     server: Any = waitress.create_server(app.server, sockets=[listener], threads=8, ident=None)
     if browser:
         import webbrowser

@@ -10,13 +10,15 @@ import pandas as pd
 from raydream.dashboard.watched import Watched
 from raydream.report import figures, theme
 from raydream.report.bands import thinned
-from raydream.report.convergence import plain
+from raydream.report.convergence import plain, shortened
 from raydream.report.reach import BILL, COSTS
 from raydream.report.runs import Run, collect, grouped
 
 POINTS = 30_000  # of all lines of one figure together
 MOST_MARKS = 200  # recoveries of one run
 LEAST = 300  # of each line, however many there are
+WIDEST = 44  # characters of a name in the legend
+LYAPUNOV = ("Psi", "C", "V", "U", "Phi")
 SCALES = {"auto": "automatic", "log": "logarithmic", "linear": "linear"}
 
 
@@ -65,6 +67,8 @@ def curve(
     """`y` against `x`. In the range of x that is in sight every record is drawn, as far as points last."""
     having = [run for run in runs if x in run.columns and y in run.metrics]
     if not having:
+        if y in LYAPUNOV and runs:
+            return nothing(f"{y} is recorded where the Lyapunov function was asked for, and shown at the end", dark)
         return nothing(f"nothing recorded yet of {theme.axis_name(y)} against {theme.axis_name(x)}", dark)
     share = max(LEAST, POINTS // len(having))
     within = zoom.x if zoom.x is None or scale_x != "log" else (10.0 ** zoom.x[0], 10.0 ** zoom.x[1])
@@ -75,7 +79,8 @@ def curve(
     for axis, seen in (("xaxis", zoom.x), ("yaxis", zoom.y)):  # the reader's zoom stays while the curve grows
         if seen is not None:
             figure.layout[axis].range = seen
-    legend = {"maxheight": 66}  # three rows; of more, the rest is scrolled to
+    figure.for_each_trace(lambda line: line.update(name=shortened(line.name or "", WIDEST)))
+    legend = {"maxheight": 110}  # five rows; of more, the rest is scrolled to
     figure.update_layout(uirevision=f"{x} {y} {scale_x} {scale_y}", margin={"t": 24}, legend=legend)
     if len(grouped(having)) == 1:
         figure.update_layout(showlegend=False)

@@ -13,6 +13,7 @@ from raydream.algorithms.tracking import FORMS
 from raydream.data.split import KINDS as SPLITS
 from raydream.data.store import KNOWN
 from raydream.data.synthetic import synthetic
+from raydream.limits import Limits
 from raydream.mixing import METHODS as MIXINGS
 from raydream.mixing import MOMENTA
 from raydream.problems import OnlineQuadraticGame, QuadraticGame
@@ -50,11 +51,15 @@ class Field:
 
 @dataclass(frozen=True)
 class Order:
-    """A run to start: its directory's name ("" for the next free one), its method, and arguments of `raydream run`."""
+    """A run to start: its directory's name ("" for the next free one), its method, and arguments of `raydream run`.
+
+    `form` is what was filled in, to be filled in again.
+    """
 
     name: str
     method: str
     arguments: tuple[str, ...]
+    form: dict[str, str]
 
 
 REQUIRED = object()
@@ -117,31 +122,41 @@ def order(form: Mapping[str, Any]) -> Order:
     name = said.get("name", "")
     if name and not NAME.fullmatch(name):
         raise ValueError(f"`name` must be letters, digits and . _ = + - (at most 80, no slash); got {name!r}.")
-    return Order(name, method, tuple(arguments))
+    filled = {name: value for name, value in said.items() if value and name != "name"}
+    return Order(name, method, tuple(arguments), filled)
 
 
-def again(record: Mapping[str, Any]) -> str:
-    """The link to a form that is filled in as a run was ordered."""
-    problem, topology, method = (record.get(part) or {} for part in ("problem", "topology", "method"))
-    made, woven = problem.get("spec") or {}, topology.get("spec") or {}
+def again(record: Mapping[str, Any], ordered: Mapping[str, Any]) -> str | None:
+    """The link to a form that is filled in as a run was ordered; None where a form cannot order it.
+
+    record   its run.json, which says how problem and network were made if a form or the command line made them
+    ordered  the form that it was ordered with, where it was
+    """
+    if ordered:
+        return f"/new?{urlencode({str(name): str(value) for name, value in ordered.items()})}"
+    problem, topology = ((record.get(part) or {}).get("spec") or {} for part in ("problem", "topology"))
+    made, woven = problem.get("parameters") or {}, topology.get("parameters") or {}
+    known = problem.get("name") in specs.PROBLEMS and topology.get("name") in specs.TOPOLOGIES
+    if not known or made.get("data", "synthetic") not in DATA or record["method"].get("name") not in METHODS:
+        return None
+    backend = record.get("backend") or {}
     said = {
-        "problem": made.get("name"),
-        "data": (made.get("parameters") or {}).get("data"),
-        "agents": topology.get("m"),
-        "topology": woven.get("name"),
-        "method": method.get("name"),
-        **{f"problem.{name}": value for name, value in (made.get("parameters") or {}).items() if name != "data"},
-        **{f"topology.{name}": value for name, value in (woven.get("parameters") or {}).items()},
-        **{f"method.{name}": value for name, value in (method.get("parameters") or {}).items()},
+        "problem": problem["name"],
+        "data": made.get("data"),
+        "agents": record["topology"].get("m"),
+        "topology": topology["name"],
+        "method": record["method"]["name"],
+        **{f"problem.{name}": value for name, value in made.items() if name != "data"},
+        **{f"topology.{name}": value for name, value in woven.items()},
+        **{f"method.{name}": value for name, value in (record.get("asked") or {}).items()},
         **{name: record.get(name) for name in ("iterations", "record_every", "seed", "checkpoint_every")},
         **(record.get("limits") or {}),
         "diagnostics": "1" if record.get("diagnostics") else None,
-        "backend": (record.get("backend") or {}).get("name"),
-        "agents_per_actor": (record.get("backend") or {}).get("agents_per_actor"),
-        "links": (record.get("backend") or {}).get("links"),
+        "backend": backend.get("name"),
+        "agents_per_actor": backend.get("agents_per_actor"),
+        "links": backend.get("links"),
     }
-    pairs = {name: _plain(value) for name, value in said.items() if value is not None}
-    return f"/new?{urlencode(pairs)}"
+    return f"/new?{urlencode({name: _plain(value) for name, value in said.items() if value is not None})}"
 
 
 def _plain(value: Any) -> str:
@@ -165,7 +180,7 @@ def _parameters(said: Mapping[str, str], part: str, known: list[Field]) -> list[
     pairs = []
     for field in known:
         value = said.get(f"{part}.{field.name}", "")
-        if not value:
+        if not value or (field.words and value == str(field.default).lower()):  # left as it was
             if field.default is REQUIRED:
                 raise ValueError(f"`{field.name}` of the {part} must be given.")
             if field.name in STEPS:
@@ -192,6 +207,7 @@ def _limits(said: Mapping[str, str]) -> list[str]:
         if given := said.get(name):
             if not NUMBER.fullmatch(given):
                 raise ValueError(f"`{name}` must be a number; got {given!r}.")
+            Limits(**{name: float(given)})  # type: ignore[arg-type]
             arguments += [f"--{name.replace('_', '-')}", given]
     return arguments + (["--diagnostics"] if said.get("diagnostics") else [])
 

@@ -1,6 +1,7 @@
 """Runs that the dashboard starts, stops and resumes: programs of their own, which outlive it."""
 
 import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from raydream import checks, specs
-from raydream.dashboard.files import Stamp
+from raydream.dashboard.files import Stamp, stamp_of
 from raydream.dashboard.forms import DATA, Order
 from raydream.dashboard.runs import Runs
 from raydream.dashboard.watched import Watched
@@ -29,7 +30,7 @@ class Jobs:
 
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
-        self._programs: dict[str, subprocess.Popen[bytes]] = {}
+        self._programs: dict[str, tuple[subprocess.Popen[bytes], Stamp]] = {}  # and run.json when they were started
         self._complaints: dict[str, tuple[str, Stamp]] = {}  # last words of programs that failed, and run.json then
         self._lock = threading.RLock()
 
@@ -46,6 +47,7 @@ class Jobs:
             except OSError as error:
                 raise ValueError(f"`name` {name!r} cannot be made a folder: {error.strerror}.") from None
             try:
+                (folder / "order.json").write_text(json.dumps(order.form))
                 self._launch(name, ["run", *order.arguments, "--directory", str(folder)])
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -88,7 +90,9 @@ class Jobs:
         complaint, then = self._complaints.get(watched.name, ("", None))
         if complaint and watched.stamp("run.json") != then:  # run again since, by somebody else
             complaint = ""
-        driven = True if watched.name in self._programs else False if complaint else None
+        driven = False if complaint else None
+        if watched.name in self._programs and watched.stamp("run.json") == self._programs[watched.name][1]:
+            driven = True  # the program is going, and has not begun the run
         watched.refresh(driven, complaint, patience)
         return watched
 
@@ -106,9 +110,10 @@ class Jobs:
         _refuse_links(folder)
         (folder / "stop").unlink(missing_ok=True)
         self._complaints.pop(name, None)
+        before = stamp_of(folder / "run.json")
         try:
             with _appending(folder / "log.txt") as log:
-                self._programs[name] = subprocess.Popen(
+                program = subprocess.Popen(
                     # -P: nothing is imported from the folder of the run, whatever lies there
                     [sys.executable, "-P", "-m", "raydream", *arguments],
                     stdin=subprocess.DEVNULL,
@@ -117,6 +122,7 @@ class Jobs:
                     cwd=folder,
                     start_new_session=True,
                 )
+            self._programs[name] = program, before
         except OSError as error:
             raise ValueError(f"`run` {name!r} cannot be started: {error.strerror}.") from None
         self.runs.changed()
@@ -127,7 +133,7 @@ class Jobs:
             raise ValueError(f"{AT_ONCE} runs are under way already; stop one, or wait.")
 
     def _reap(self) -> None:
-        for name, program in list(self._programs.items()):
+        for name, (program, _) in list(self._programs.items()):
             if program.poll() is not None:
                 self._programs.pop(name, None)
                 if program.returncode not in (0, 130):  # 130: stopped

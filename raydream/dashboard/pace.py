@@ -2,7 +2,7 @@
 
 from collections import deque
 
-WINDOW = 30.0  # seconds that are looked back
+WINDOW = 10.0  # seconds that are looked back
 
 
 class Pace:

@@ -1,6 +1,7 @@
 """What every page is made of: controls whose values live in the URL, cards, tiles, tables and graphs."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode
@@ -10,7 +11,14 @@ from dash.development.base_component import Component
 
 # Of plotly's buttons those that send nothing away, as in the report.
 BUTTONS = [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d"]]
-CONFIG: Any = {"displaylogo": False, "responsive": True, "modeBarButtons": BUTTONS, "plotlyServerURL": ""}
+NUMBER = re.compile(r"[-+]?[\d,]*\.?\d*(e[-+]?\d+)?[kMGT]?|nan|inf")
+CONFIG: Any = {
+    "displaylogo": False,
+    "showTips": False,
+    "responsive": True,
+    "modeBarButtons": BUTTONS,
+    "plotlyServerURL": "",
+}
 STILL: Any = {**CONFIG, "displayModeBar": False, "staticPlot": False}
 Made = TypeVar("Made")
 
@@ -54,14 +62,14 @@ def state(name: str) -> dict[str, str]:
     return {"type": "state", "name": name}
 
 
-def choice(name: str, label: str, options: Mapping[str, str] | Iterable[str], value: str, **more: Any) -> html.Label:
+def choice(name: str, label: str, options: Mapping[str, str] | Iterable[str], value: str, hint: str = "") -> html.Label:
     """One of several, chosen from a list: values, or values with what to show for them."""
     shown = options if isinstance(options, Mapping) else {one: one for one in options}
     listed = [{"value": key, "label": text} for key, text in shown.items()]
     control = dcc.Dropdown(
-        listed, value, id=state(name), clearable=False, searchable=len(listed) > 12, optionHeight="auto", **more
+        listed, value, id=state(name), clearable=False, searchable=len(listed) > 12, optionHeight="auto"
     )
-    return labelled(label, control, "choice")
+    return labelled(label, control, "choice", hint)
 
 
 def number(name: str, label: str, value: Any, **more: Any) -> html.Label:
@@ -69,9 +77,9 @@ def number(name: str, label: str, value: Any, **more: Any) -> html.Label:
     return labelled(label, dcc.Input(value=value, type="number", id=state(name), debounce=True, **more), "number")
 
 
-def text(name: str, label: str, value: str = "", **more: Any) -> html.Label:
+def text(name: str, label: str, value: str = "", hint: str = "", **more: Any) -> html.Label:
     """A few words to type."""
-    return labelled(label, dcc.Input(value=value, type="text", id=state(name), debounce=True, **more), "text")
+    return labelled(label, dcc.Input(value=value, type="text", id=state(name), debounce=True, **more), "text", hint)
 
 
 def tick(name: str, label: str, on: bool) -> dcc.Checklist:
@@ -79,9 +87,9 @@ def tick(name: str, label: str, on: bool) -> dcc.Checklist:
     return dcc.Checklist([{"value": "1", "label": label}], ["1"] if on else [], id=state(name), className="tick")
 
 
-def labelled(label: str, control: Any, kind: str = "") -> html.Label:
-    """A control under its name."""
-    return html.Label([html.Span(label), control], className=f"control {kind}".strip())
+def labelled(label: str, control: Any, kind: str = "", hint: str = "") -> html.Label:
+    """A control under its name, with a hint for those who rest the mouse on it."""
+    return html.Label([html.Span(label), control], className=f"control {kind}".strip(), title=hint)
 
 
 def graph(name: str, size: str = "") -> html.Div:
@@ -99,7 +107,7 @@ def captioned(caption: str, *drawn: Any) -> html.Figure:
     return html.Figure([*drawn, html.Figcaption(caption)])
 
 
-def card(title: str, *body: Any, controls: Iterable[Any] = (), **more: Any) -> html.Section:
+def card(title: Any, *body: Any, controls: Iterable[Any] = (), **more: Any) -> html.Section:
     """A section with a title, and controls beside it."""
     return html.Section([html.Div([html.H2(title), *controls], className="bar"), *body], **more)
 
@@ -120,7 +128,7 @@ def table(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> html.Div:
 
 
 def _is_number(cell: Any) -> bool:
-    return isinstance(cell, str) and cell[:1] in "-+0123456789" and " " not in cell
+    return isinstance(cell, str) and NUMBER.fullmatch(cell) is not None
 
 
 def note(sentence: str) -> html.P:

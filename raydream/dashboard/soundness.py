@@ -8,11 +8,11 @@ def fault_of_record(record: dict[str, Any]) -> str:
     if "damaged" in record:
         return str(record["damaged"])
     for name in ("problem", "topology", "method"):
-        if not isinstance(record.get(name), dict):
+        if not isinstance(record.get(name), dict) or not _may_be_text(record[name].get("name")):
             return f"run.json has no sound {name!r}"
     if not isinstance(record.get("outcome"), str):
         return "run.json has no outcome"
-    for name in ("limits", "backend", "driver", "constants"):
+    for name in ("limits", "backend", "driver", "constants", "asked"):
         if not _may_be_dict(record.get(name)):
             return f"run.json has no sound {name!r}"
     if not _may_be_dict(record["method"].get("parameters")):
@@ -20,6 +20,8 @@ def fault_of_record(record: dict[str, Any]) -> str:
     for name in ("problem", "topology"):
         spec = record[name].get("spec")
         if not _may_be_dict(spec) or not _may_be_dict((spec or {}).get("parameters")):
+            return f"run.json has no sound {name!r}"
+        if not _may_be_text((spec or {}).get("name")):
             return f"run.json has no sound {name!r}"
     numbers = [record.get("iterations"), record.get("record_every"), *(record.get("limits") or {}).values()]
     if not all(one is None or is_number(one) for one in numbers):
@@ -57,6 +59,10 @@ def are_recoveries(value: Any) -> bool:
 
 def _may_be_dict(value: Any) -> bool:
     return value is None or isinstance(value, dict)
+
+
+def _may_be_text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
 
 
 def _places(value: Any) -> bool:

@@ -14,6 +14,7 @@ from raydream.progress import duration
 from raydream.report import figures
 from raydream.report.network import topology_of
 from raydream.report.reach import si
+from raydream.report.runs import words
 from raydream.worlds import ENDLESS
 
 MOST = 200  # rows of a table
@@ -36,20 +37,35 @@ def facts(run: Watched) -> list[Any]:
         "‖∇P(x̄)‖": _number(run.last("grad_norm"), ".3g"),
         "SFO calls": "" if math.isnan(run.last("sfo")) else si(run.last("sfo")),
         "rounds": "" if math.isnan(run.last("rounds")) else si(run.last("rounds")),
-        "payload": "" if math.isnan(run.last("bytes")) else si(run.last("bytes")) + "B",
-        "time": "" if math.isnan(run.last("seconds")) else f"{run.last('seconds'):.3g} s",
+        "payload": "" if math.isnan(run.last("bytes")) else si(run.last("bytes"), " ") + "B",
+        "without evaluation": "" if math.isnan(run.last("seconds")) else f"{run.last('seconds'):.3g} s",
         "recoveries": str(len(run.recoveries)) if run.recoveries else "",
     }
     said: list[Any] = [bar(run.share), tiles({name: value for name, value in shown.items() if value})]
-    return [note(f"{run.state}: {run.reason}"), *said] if run.reason else said
+    return [note(lead(run)), *([note(run.reason)] if run.reason else []), *said]
+
+
+def lead(run: Watched) -> str:
+    """What runs, on what, over which network."""
+    if not run.sound:
+        return ""
+    record = run.record
+    problem, topology = record["problem"], record["topology"]
+    asked = record.get("asked") or record["method"].get("parameters") or {}
+    settings = words({name: value for name, value in asked.items() if value is not None})
+    made = words((problem.get("spec") or {}).get("parameters") or {})
+    network = str(topology.get("name", "")).replace("_", " ")
+    return (
+        f"{record['method'].get('name')} ({settings}), seed {record.get('seed')}; {problem.get('name')}"
+        + (f" ({made})" if made else "")
+        + f"; {network} of {topology.get('m')} agents"
+    )
 
 
 def actions(run: Watched) -> list[Any]:
     """Stop it while it goes on; after that, go on, report, or run it again with changes."""
-    more = [
-        html.A("Report", href=address("/report", runs=[run.name]), target="_blank", className="button"),
-        dcc.Link("Again, with changes", href=again(run.record if run.sound else {}), className="button"),
-    ]
+    report = html.A("Report", href=address("/report", runs=[run.name]), target="_blank", className="button")
+    form = again(run.record, run.order) if run.sound or run.order else None
     hidden = {"display": "none"}
     resumable = run.resumable
     total = dcc.Input(
@@ -57,14 +73,15 @@ def actions(run: Watched) -> list[Any]:
         type="number",
         min=1,
         step=1,
-        placeholder=f"to {run.record.get('iterations', '')}",
+        placeholder=f"to {run.record['iterations']}" if run.sound and _ends(run.record) else "to",
         style={} if resumable else hidden,
     )
     return [
         html.Button("Stop", id="live-stop", className="button", style={} if run.live else hidden),
         html.Button("Resume", id="live-resume", className="button primary", style={} if resumable else hidden),
         total,
-        *(more if run.sound else []),
+        *([report] if run.sound else []),
+        *([dcc.Link("Again, with changes", href=form, className="button")] if form else []),
     ]
 
 

@@ -126,6 +126,12 @@ class Watched:
         """The end of what the run printed, where a dashboard started it."""
         return "\n".join(read_end(self.folder / "log.txt", 8000).splitlines()[-lines:])
 
+    @property
+    def order(self) -> dict[str, Any]:
+        """The form that it was ordered with, where it was."""
+        found = read_json(self.folder / "order.json", self.stamp("order.json"))
+        return {} if "damaged" in found or not all(isinstance(one, str) for one in found.values()) else found
+
     def stamp(self, name: str) -> Stamp:
         """What changes when a file of the run changes."""
         return stamp_of(self.folder / name)
@@ -191,7 +197,7 @@ class Watched:
         return ("silent", f"no sign of life for {quiet:.0f} s") if quiet > SILENT else ("running", "")
 
     def _note_pace(self) -> None:
-        if self.live:
+        if self.live and self.state != "starting" and self.progress:
             self._pace.note(float(self.progress.get("time") or time.time()), self.iteration, self.share)
         else:
             self._pace.forget()

@@ -134,6 +134,11 @@ def plain(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters, the middle left out."""
+    return text if len(text) <= most else f"{text[: (most - 1) // 2]}…{text[-(most // 2) :]}"
+
+
 def wrapped(text: str, width: int = 52) -> str:
     """Plain text in lines of at most about `width` characters, broken after commas."""
     lines = [""]

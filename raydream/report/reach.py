@@ -10,10 +10,11 @@ from plotly.subplots import make_subplots
 from raydream.checks import choice, number
 from raydream.report import theme
 from raydream.report.bands import quantiles
-from raydream.report.convergence import plain
+from raydream.report.convergence import plain, shortened
 from raydream.report.runs import Run, collect, grouped, variants
 
 COSTS = ("sfo", "rounds", "bytes", "seconds")
+WIDEST = 26  # characters of a method's name beside its bar
 BILL = ("sfo", "rounds", "messages", "bytes")
 
 
@@ -36,7 +37,8 @@ def suggested_target(groups: dict[str, list[Run]], metric: str) -> float:
         known = [run.columns[metric][np.isfinite(run.columns[metric])] for run in runs if metric in run.columns]
         known = [column for column in known if column.size]
         if known:
-            bests.append(float(np.median([column.min() for column in known])))
+            # the upper of two middle runs, so that half of the runs get there and more
+            bests.append(float(np.quantile([column.min() for column in known], 0.5, method="higher")))
             starts.append(max(float(column[0]) for column in known))
     if not bests:
         return 0.0
@@ -92,18 +94,23 @@ def bars(
     costs = list(next(iter(spent.values())))
     number_of = variants(groups)
     colours = [theme.line(group[0].method, number_of[label])["color"] for label, group in groups.items()]
-    names = [plain(label) for label in groups]
+    names, places = [plain(label) for label in groups], list(range(len(groups)))
     figure = make_subplots(1, len(costs), shared_yaxes=True, horizontal_spacing=0.03)
     for place, cost in enumerate(costs, 1):
         rows = [quantiles(np.array([spent[label][cost]]).T, (0.5, *band)) for label in groups]
         middle, low, high = np.array(rows, dtype=np.float64).reshape(len(groups), 3).T
         known = np.isfinite(middle)
-        said = [si(float(one)) if there else "not reached" for one, there in zip(middle, known, strict=True)]
+        reached = [np.isfinite(spent[label][cost]).sum() for label in groups]
+        said = [
+            si(float(one)) if there else f"{some} of {len(group)} reached" if some else "not reached"
+            for one, there, some, group in zip(middle, known, reached, groups.values(), strict=True)
+        ]
         with np.errstate(invalid="ignore"):
             above, below = np.where(known & np.isfinite(high), high - middle, 0), np.where(known, middle - low, 0)
         figure.add_trace(
             go.Bar(
-                y=names,
+                y=places,
+                customdata=names,
                 x=np.where(known, middle, 0.0),
                 orientation="h",
                 showlegend=False,
@@ -116,7 +123,7 @@ def bars(
                     "color": theme.NEUTRAL,
                     "visible": any(len(group) > 1 for group in groups.values()),
                 },
-                hovertemplate="<b>%{y}</b>: %{x:.6~g}<extra></extra>",
+                hovertemplate="<b>%{customdata}</b>: %{x:.6~g}<extra></extra>",
             ),
             row=1,
             col=place,
@@ -126,7 +133,7 @@ def bars(
         figure.add_trace(
             go.Scatter(
                 x=[edge] * len(said),
-                y=names,
+                y=places,
                 text=said,
                 mode="text",
                 textposition="middle left",
@@ -140,17 +147,19 @@ def bars(
         )
         title = theme.axis_name(cost)
         figure.update_xaxes(title_text=title, range=[0, edge], nticks=5, row=1, col=place, **theme.ticks(cost))
+    shown = [plain(shortened(label, WIDEST)) for label in groups]
+    figure.update_yaxes(tickvals=places, ticktext=shown, showgrid=False, zeroline=False)
     figure.update_yaxes(range=[len(names) - 0.5, -0.5], ticks="outside", ticklen=5, tickcolor="rgba(0,0,0,0)")
     height = 100 + (30 if len(groups) <= 12 else 20) * len(groups)
     return theme.finished(figure, dark, title={"text": title, "x": 0, "xref": "paper"}, margin={"t": 44}, height=height)
 
 
-def si(value: float) -> str:
-    """A number with three digits and a prefix: 12.3k."""
+def si(value: float, between: str = "") -> str:
+    """A number with three digits and a prefix: 12.3k, or with a space between the two."""
     if abs(value) < 1 or not math.isfinite(value):
         return f"{value:.3g}"
     power = min(4, max(0, math.floor(math.log10(abs(value)) / 3)))
-    return f"{value / 1000**power:.3g}{' kMGT'[power].strip()}"
+    return f"{value / 1000**power:.3g}{between}{' kMGT'[power].strip()}"
 
 
 def _rounded_up(value: float) -> float:

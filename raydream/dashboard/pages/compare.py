@@ -10,7 +10,9 @@ from raydream.dashboard.curves import bars_to_reach, bills, curve, nothing, runs
 from raydream.dashboard.jobs import Jobs
 from raydream.dashboard.parts import STILL, Query, address, card, graph, labelled, note, number, state, table
 from raydream.dashboard.watched import Watched
-from raydream.report.reach import si
+from raydream.report import theme
+from raydream.report.reach import si, suggested_target
+from raydream.report.runs import grouped
 
 TITLE = "Compare"
 MOST = 100  # runs at a time
@@ -34,10 +36,10 @@ def layout(query: Query, jobs: Jobs) -> Any:
         ),
         card("Convergence", graph("compare-curve", "tall"), controls=axes.controls(query)),
         card(
-            "To reach a target",
+            html.Span("To reach a target", id="compare-goal"),
             html.Div(id="compare-reach", className="bars"),
-            note("The first record at or below the target of what the curve shows: median over seeds, with quartiles."),
-            controls=[number("target", "target (empty: one that all reach)", target, step="any")],
+            note("The first record at or below the target: median over seeds, whiskers from quartile to quartile."),
+            controls=[number("target", "target", target, step="any", placeholder="one that all reach")],
         ),
         card("Ledger", html.Div(id="compare-bills", className="bars")),
         card("Runs", html.Div(id="compare-table")),
@@ -84,6 +86,7 @@ def register(app: Dash, jobs: Jobs) -> None:
 
     @app.callback(
         Output("compare-reach", "children"),
+        Output("compare-goal", "children"),
         Input("compare-rows", "data"),
         Input(state("y"), "value"),
         Input(state("target"), "value"),
@@ -91,7 +94,16 @@ def register(app: Dash, jobs: Jobs) -> None:
         State(state("runs"), "value"),
     )
     def reach(_: str, y: str, target: float | None, dark: bool, names: list[str] | None) -> Any:
-        return _small(bars_to_reach(runs_of(jobs.look_at((names or [])[:MOST])), y, target, bool(dark)))
+        runs = [run for run in runs_of(jobs.look_at((names or [])[:MOST])) if y in run.metrics]
+        if not runs:
+            return [], "To reach a target"
+        goal = suggested_target(grouped(runs), y) if target is None else target
+        return _small(bars_to_reach(runs, y, goal, bool(dark))), f"To reach {theme.axis_name(y)} ≤ {goal:.4g}"
+
+    @app.callback(Output(state("target"), "value"), Input(state("y"), "value"), prevent_initial_call=True)
+    def forget(_: str) -> None:
+        """A target of another metric means nothing."""
+        return None
 
     @app.callback(
         Output("compare-bills", "children"),

@@ -20,7 +20,7 @@ def layout(query: Query, jobs: Jobs) -> Any:
     names = jobs.runs.names()
     wanted = query.one("run", names[0] if names else "")
     if not wanted:
-        return [html.H1("Live"), note("There is no run yet: start one with New run, or with `raydream run`.")]
+        return [html.H1("Live"), note("There is no run yet: start one with New run, or with raydream run.")]
     if wanted not in names:
         names = [wanted, *names]
     return [
@@ -58,6 +58,7 @@ def register(app: Dash, jobs: Jobs) -> None:
         Output("live-told", "data"),
         Output("live-rows", "data"),
         Output("live-stage", "data"),
+        Output("live-message", "children"),
         Input("live-tick", "n_intervals"),
         Input(state("run"), "value"),
         State("live-told", "data"),
@@ -68,7 +69,7 @@ def register(app: Dash, jobs: Jobs) -> None:
         try:
             run = jobs.look(name)
         except ValueError as error:
-            return name, note(str(error)), [], [], LAZY, None, name, name
+            return name, note(str(error)), [], [], LAZY, None, name, name, ""
         version = f"{name} {run.version}"
         if version == told:
             raise PreventUpdate
@@ -77,7 +78,8 @@ def register(app: Dash, jobs: Jobs) -> None:
         # What a reader may have opened or typed into is left alone while it means the same.
         kept = (no_update, no_update) if now == stage else (actions(run), details(run))
         fresh = [no_update if before == after else after for before, after in ((rows, drawn), (stage, now))]
-        return title(run), facts(run), *kept, TICK if run.live else LAZY, version, *fresh
+        message = "" if stage is not None and now != stage and run.state != "starting" else no_update
+        return title(run), facts(run), *kept, TICK if run.live else LAZY, version, *fresh, message
 
     @app.callback(
         Output("live-curve", "figure"),
@@ -107,7 +109,7 @@ def register(app: Dash, jobs: Jobs) -> None:
             return []
 
     @app.callback(
-        Output("live-message", "children"),
+        Output("live-message", "children", allow_duplicate=True),
         Output("live-tick", "interval", allow_duplicate=True),
         Input("live-stop", "n_clicks"),
         Input("live-resume", "n_clicks"),

@@ -18,8 +18,9 @@ from raydream.dashboard.forms import (
     problem_fields,
     topology_fields,
 )
+from raydream.dashboard.help import HELP
 from raydream.dashboard.jobs import Jobs
-from raydream.dashboard.parts import Query, address, card, choice, number, state, text, tick
+from raydream.dashboard.parts import Query, address, card, choice, state, text, tick
 
 TITLE = "New run"
 EVERY = {"type": "state", "name": ALL}
@@ -49,7 +50,7 @@ def _problem(query: Query) -> Any:
     first = [
         choice("problem", "problem", tuple(specs.PROBLEMS), problem),
         html.Div(choice("data", "data set", DATA, data), id="order-data", hidden=problem != "robust-logistic"),
-        number("agents", "agents", query.number("agents", 8, 1), min=1, step=1),
+        text("agents", "agents", query.one("agents", "8"), inputMode="numeric"),
     ]
     return card("Problem", _row(first), _more("order-problem", problem_fields(problem, data), "problem", query))
 
@@ -67,21 +68,26 @@ def _method(query: Query) -> Any:
 
 
 def _how_long(query: Query) -> Any:
-    wholes = {"iterations": ("iterations", 300, 0), "record_every": ("record every", 5, 1), "seed": ("seed", 0, 0),
-              "checkpoint_every": ("checkpoint every", None, 1), "max_sfo": ("at most SFO calls", None, 1),
-              "max_rounds": ("at most rounds", None, 1)}  # fmt: skip
-    reals = {"max_seconds": "at most seconds", "target_grad_norm": "until ‖∇P‖ ≤", "target_primal": "until P ≤"}
+    usual = {"iterations": "300", "record_every": "5", "seed": "0"}
+    names = {
+        "iterations": "iterations",
+        "record_every": "record every",
+        "seed": "seed",
+        "checkpoint_every": "checkpoint every",
+        "max_sfo": "at most SFO calls",
+        "max_rounds": "at most rounds",
+        "max_seconds": "at most seconds",
+        "target_grad_norm": "until ‖∇P‖ ≤",
+        "target_primal": "until P ≤",
+    }
+    # Text, not numbers: what a browser finds to be no number would never be heard of.
+    controls = [
+        text(name, label, query.one(name, usual.get(name, "")), placeholder="" if name in usual else "none")
+        for name, label in names.items()
+    ]
     return card(
-        "Run",
-        _row(
-            [
-                *(number(name, label, query.number(name, usual, least), min=least, step=1)
-                  for name, (label, usual, least) in wholes.items()),
-                *(number(name, label, query.number(name, None), step="any") for name, label in reals.items()),
-                tick("diagnostics", "record the Lyapunov function", bool(query.one("diagnostics"))),
-            ]
-        ),
-    )  # fmt: skip
+        "Run", _row([*controls, tick("diagnostics", "record the Lyapunov function", bool(query.one("diagnostics")))])
+    )
 
 
 def _where(query: Query) -> Any:
@@ -164,10 +170,11 @@ def _inputs(fields: list[Field], part: str, said: dict[str, Any]) -> list[Any]:
         name, value = f"{part}.{field.name}", said.get(f"{part}.{field.name}") or ""
         if field.words:
             usual = str(field.default).lower()
-            controls.append(choice(name, field.name, field.words, value if value in field.words else usual))
+            chosen = value if value in field.words else usual
+            controls.append(choice(name, field.name, field.words, chosen, HELP.get(field.name, "")))
         else:
             default = {REQUIRED: "needed", None: "by the rule"}.get(field.default, str(field.default))
-            controls.append(text(name, field.name, str(value), placeholder=default))
+            controls.append(text(name, field.name, str(value), HELP.get(field.name, ""), placeholder=default))
     return controls
 
 
