@@ -36,6 +36,7 @@ class RunDirectory:
     def __init__(self, folder: Path, plan: Plan, config: dict[str, Any]) -> None:
         self.folder, self._plan, self._config = folder, plan, config
         self._places: list[dict[str, Any]] = []
+        self._recoveries: list[dict[str, Any]] = []
         self._begun, self._told = False, -math.inf
 
     def refuse_another_run(self) -> None:
@@ -66,6 +67,7 @@ class RunDirectory:
         self, iteration: int, seconds: float, recoveries: list[dict[str, Any]], places: list[dict[str, Any]]
     ) -> None:
         """Say how far the run is, now and then, and at once where its agents live if they have moved."""
+        self._recoveries = recoveries
         if places != self._places:
             self._places = places
             self._say("running", "")
@@ -109,7 +111,8 @@ class RunDirectory:
 
     def _say(self, outcome: str, reason: str) -> None:
         driver = {"host": platform.node(), "pid": os.getpid()}
-        record = {**self._config, "outcome": outcome, "reason": reason, "places": self._places, "driver": driver}
+        told = {"places": self._places, "recoveries": self._recoveries, "driver": driver}
+        record = {**self._config, "outcome": outcome, "reason": reason, **told}
         with whole_file(self.folder / "run.json") as file:
             file.write((json.dumps(record, indent=2) + "\n").encode())
 

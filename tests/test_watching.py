@@ -124,6 +124,15 @@ def test_progress_is_not_written_more_often_than_its_pulse(tmp_path, monkeypatch
     assert said(tmp_path, "progress.json")["iteration"] == 1
 
 
+def test_a_run_that_stops_remembers_its_recoveries(tmp_path):
+    """Also after the file that told of them while it lasted."""
+    folder = RunDirectory(tmp_path, None, {"seed": 0})
+    folder.tell(3, 0.3, [{"iteration": 2}], [{"actor": 0, "pid": 8}])
+    folder._begun = True
+    folder.leave("stopped", "stopped after 3 iterations")
+    assert said(tmp_path)["recoveries"] == [{"iteration": 2}] and said(tmp_path)["outcome"] == "stopped"
+
+
 def test_agents_that_move_are_found_where_they_are(tmp_path):
     """run.json follows at once; it is not written again while they stay."""
     folder = RunDirectory(tmp_path, None, {"seed": 0})

@@ -39,7 +39,7 @@ def layout(query: Query, jobs: Jobs) -> Any:
             html.Span("To reach a target", id="compare-goal"),
             html.Div(id="compare-reach", className="bars"),
             note("The first record at or below the target: median over seeds, whiskers from quartile to quartile."),
-            controls=[number("target", "target", target, step="any", placeholder="one that all reach")],
+            controls=[number("target", "target", target, step="any", placeholder="automatic")],
         ),
         card("Ledger", html.Div(id="compare-bills", className="bars")),
         card("Runs", html.Div(id="compare-table")),
