@@ -86,7 +86,7 @@ class Jobs:
     def look(self, name: str, patience: float = 0.0) -> Watched:
         """The run as it is now (one that has ended: as it was `patience` seconds ago)."""
         self._reap()
-        watched = self.runs.watched(name)
+        watched = self.runs.listed(name) if patience else self.runs.watched(name)
         complaint, then = self._complaints.get(watched.name, ("", None))
         if complaint and watched.stamp("run.json") != then:  # run again since, by somebody else
             complaint = ""

@@ -58,6 +58,12 @@ class Runs:
         with self._lock:
             return self._watched.setdefault(name, Watched(name, folder))
 
+    def listed(self, name: str) -> Watched:
+        """The same for a name that stands in the list: where it lies was found out when the list was made."""
+        with self._lock:
+            known = self._watched.get(name)
+        return known or self.watched(name)
+
     def look(self, name: str) -> Watched:
         """The run of this name as it is now."""
         watched = self.watched(name)
