@@ -73,7 +73,7 @@ def theorem_constants(plan: Plan) -> dict[str, Any] | None:
         if problem.samples is not None:
             found["n"] = int(problem.samples)
         else:
-            found["sigma"] = float(known.sigma)  # type: ignore[arg-type]
+            found["sigma"] = float(known.sigma or 0.0)  # an online problem without it is refused below
         dream_parameters(epsilon=1.0, m=topology.m, delta=topology.spectral_gap, **found)  # else they are of no use
         return found
     return None
@@ -87,7 +87,8 @@ def _constants(problem: Any) -> Constants:
             _ASKED[asked] = asked.constants()
         return _ASKED[asked]
     except TypeError:  # a problem that cannot be a key
-        return asked.constants()  # type: ignore[no-any-return]
+        found: Constants = asked.constants()
+        return found
 
 
 def read_record(folder: Path) -> dict[str, Any]:

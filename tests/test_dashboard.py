@@ -485,6 +485,8 @@ def test_fields_left_as_they_were_are_not_passed_on():
         ({"backend": "ray", "links": "smoke"}, "`links` must be one of"),
         ({"max_seconds": "--help"}, "`max_seconds` must be a number"),
         ({"max_sfo": "0"}, "`max_sfo` must be"),
+        ({"target_primal": "none"}, "`target_primal` must be a number"),
+        ({"target_primal": "sqrt(n)"}, "`target_primal` must be a number"),
         ({"checkpoint_every": "2.5"}, "`checkpoint_every` must be a whole number"),
         ({"target_grad_norm": "-1"}, "`target_grad_norm` must be"),
         ({"name": "../outside"}, "`name` must be"),

@@ -36,7 +36,8 @@ STEPS = {"eta": 0.1, "gamma": 1.0}  # no method has a default for these, but a f
 MOST_AGENTS = 1000
 LONGEST = 200  # characters of a field
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,79}")
-NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?\d++)?+|none|sqrt\(n\)")
+REAL = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?\d++)?+")
+NUMBER = re.compile(REAL.pattern + r"|none|sqrt\(n\)")
 PACKING = re.compile(r"auto|\d{1,4}(,\d{1,4})*")
 
 
@@ -196,19 +197,19 @@ def _parameters(said: Mapping[str, str], part: str, known: list[Field]) -> list[
 
 def _limits(said: Mapping[str, str]) -> list[str]:
     """How long, how often recorded, from which seed."""
-    arguments = []
+    chosen: dict[str, Any] = {}
     for name, default in (("iterations", 300), ("record_every", 5), ("seed", 0), ("checkpoint_every", None),
                           ("max_sfo", None), ("max_rounds", None)):  # fmt: skip
         value = _whole(name, said.get(name)) if said.get(name) else default
         if value is not None:
-            least = 0 if name in ("iterations", "seed") else 1
-            arguments += [f"--{name.replace('_', '-')}", str(checks.whole(name, value, least))]
+            chosen[name] = checks.whole(name, value, 0 if name in ("iterations", "seed") else 1)
     for name in ("target_grad_norm", "target_primal", "max_seconds"):
         if given := said.get(name):
-            if not NUMBER.fullmatch(given):
+            if not REAL.fullmatch(given):
                 raise ValueError(f"`{name}` must be a number; got {given!r}.")
-            Limits(**{name: float(given)})  # type: ignore[arg-type]
-            arguments += [f"--{name.replace('_', '-')}", given]
+            chosen[name] = checks.number(name, float(given))
+    Limits(**{name: value for name, value in chosen.items() if name.startswith(("max_", "target_"))})
+    arguments = [word for name, value in chosen.items() for word in (f"--{name.replace('_', '-')}", repr(value))]
     return arguments + (["--diagnostics"] if said.get("diagnostics") else [])
 
 

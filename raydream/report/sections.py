@@ -114,11 +114,11 @@ def configurations(groups: dict[str, list[Run]]) -> str:
 
 def _short(config: dict[str, Any]) -> dict[str, Any]:
     """The configuration with the mixing matrix named, not printed, where it is long."""
-    topology = config.get("topology")
-    entries = len(((topology or {}).get("W") or {}).get("data", []))
+    topology = config.get("topology") or {}
+    entries = len((topology.get("W") or {}).get("data", []))
     if not entries:
         return config
-    return {**config, "topology": {**topology, "W": f"{entries} entries in run.json"}}  # type: ignore[dict-item]
+    return {**config, "topology": {**topology, "W": f"{entries} entries in run.json"}}
 
 
 def _number(value: float) -> str:
