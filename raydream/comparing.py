@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from raydream.driver import run
 from raydream.fit import warn_of_mixing
 from raydream.limits import Limits
 from raydream.progress import Progress
-from raydream.record import describe, read_record
+from raydream.record import describe, parameters_of, read_record
 from raydream.result import OUTCOMES, Result, load
 from raydream.specs import build_method
 from raydream.topology import Topology
@@ -159,8 +159,7 @@ def _command_name(method: Any) -> str:
 def _described(named: dict[str, Any]) -> dict[str, Any]:
     """The methods as plain data."""
     return {
-        name: {"name": _command_name(method), "parameters": asdict(method) if is_dataclass(method) else {}}  # type: ignore[arg-type]
-        for name, method in named.items()
+        name: {"name": _command_name(method), "parameters": parameters_of(method)} for name, method in named.items()
     }
 
 

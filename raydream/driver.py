@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from raydream.history import Recorder
 from raydream.limits import Limits
 from raydream.loop import Loop
 from raydream.problems.completed import complete
-from raydream.record import describe, parts_of, read_record, theorem_constants
+from raydream.record import describe, parameters_of, parts_of, read_record, theorem_constants
 from raydream.result import Result
 from raydream.rundir import UNFINISHED, RunDirectory
 from raydream.topology import Topology
@@ -70,7 +70,7 @@ def run(
     where = backend_from(backend)
     config = {
         **describe(plan),
-        "asked": asdict(method) if is_dataclass(method) and not isinstance(method, type) else {},
+        "asked": parameters_of(method),
         "constants": theorem_constants(plan),
         "iterations": whole("iterations", iterations),
         "record_every": whole("record_every", record_every, 1),

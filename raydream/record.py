@@ -29,7 +29,6 @@ def describe(plan: Plan) -> dict[str, Any]:
 
     problem, topology, method = plan.problem, plan.topology, plan.method
     names = {kind: name for name, kind in METHODS.items()}
-    dataclass = is_dataclass(method) and not isinstance(method, type)
     return {
         "raydream": raydream.__version__,
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__},
@@ -51,11 +50,16 @@ def describe(plan: Plan) -> dict[str, Any]:
         },
         "method": {
             "name": names.get(type(method), type(method).__name__),
-            "parameters": asdict(method) if dataclass else {},
+            "parameters": parameters_of(method),
         },
         "seed": plan.seed,
         "own_start": not all(map(np.array_equal, plan.start, problem.start())),
     }
+
+
+def parameters_of(method: Any) -> dict[str, Any]:
+    """A method's parameters, where it says them."""
+    return asdict(method) if is_dataclass(method) and not isinstance(method, type) else {}
 
 
 def theorem_constants(plan: Plan) -> dict[str, Any] | None:
