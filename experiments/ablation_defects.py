@@ -22,8 +22,8 @@ from sweeps import grouped, median, options, publish, run_all, save_figure, shor
 
 import raydream as rd
 from raydream.algorithms import Tracked
-from raydream.mixing import momentum_weight
 from raydream.problems.quadratic import QuadraticShard
+from raydream.topology.mixing import momentum_weight
 
 NAME = "ablation_defects"
 SIZES: dict[str, dict[str, Any]] = {

@@ -22,7 +22,7 @@ from sweeps import best_of_grid, grouped, median, options, publish, run_all, sav
 
 import raydream as rd
 from raydream.agents import Agents
-from raydream.streams import Streams
+from raydream.agents.streams import Streams
 
 NAME = "ablation_participation"
 STEPS = [2 ** (-k / 2) for k in range(14)]

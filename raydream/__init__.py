@@ -8,21 +8,22 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = ("algorithms", "constraints", "data", "mixing", "problems", "theory", "topology")
+_MODULES = ("algorithms", "constraints", "data", "errors", "problems", "theory", "topology")
 _NAMES = {
     **dict.fromkeys(
         ("DGDA", "DGDAVR", "DMHSGD", "DREAM", "GDA", "GTDA", "GTGDA", "GTSRVR", "SGDA"), "raydream.algorithms"
     ),
-    "Comparison": "raydream.comparison",
+    "Comparison": "raydream.studies.comparison",
+    "mixing": "raydream.topology",
     "LocalBackend": "raydream.backends.local",
     "RayBackend": "raydream.backends.ray",
-    "Result": "raydream.result",
-    "Tuning": "raydream.tuning",
-    "compare": "raydream.comparing",
-    "load": "raydream.result",
-    "resume": "raydream.driver",
-    "run": "raydream.driver",
-    "tune": "raydream.tuning",
+    "Result": "raydream.storage.result",
+    "Tuning": "raydream.studies.tune",
+    "compare": "raydream.studies.compare",
+    "load": "raydream.storage.result",
+    "resume": "raydream.running.run",
+    "run": "raydream.running.run",
+    "tune": "raydream.studies.tune",
 }
 
 __all__ = sorted([*_MODULES, *_NAMES])

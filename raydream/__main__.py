@@ -1,6 +1,6 @@
 """`python -m raydream ...` is the same as `raydream ...`."""
 
-from raydream.cli import main
+from raydream.cli.app import main
 
 if __name__ == "__main__":
     main()

@@ -33,6 +33,14 @@ def positive(name: str, value: Any) -> float:
     return result
 
 
+def not_negative(name: str, value: Any) -> float:
+    """`value` as a finite float, 0 or above."""
+    result = number(name, value)
+    if result < 0:
+        raise ValueError(f"`{name}` must not be negative; got {value!r}.")
+    return result
+
+
 def probability(name: str, value: Any) -> float:
     """`value` as a float in (0, 1]."""
     result = number(name, value)

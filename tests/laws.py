@@ -12,10 +12,10 @@ import pytest
 
 import raydream as rd
 from raydream.agents import Agents
-from raydream.backends import Plan
+from raydream.agents.streams import Streams
 from raydream.backends.local import LocalSession
+from raydream.backends.protocol import Plan
 from raydream.problems import complete
-from raydream.streams import Streams
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("RAYDREAM_DATA") or HERE.parent.parent / "shared" / "data")

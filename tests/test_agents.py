@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from laws import Witness
 
-from raydream.agents import Agents, GradientError
+from raydream.agents import Agents
+from raydream.agents.streams import Streams
 from raydream.constraints import Ball
-from raydream.mixing import Network
+from raydream.errors import GradientError
 from raydream.problems import OnlineQuadraticGame, QuadraticGame
-from raydream.streams import Streams
+from raydream.topology.mixing import Network
 
 
 def agents_of(problem, seed=0):

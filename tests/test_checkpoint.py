@@ -8,9 +8,9 @@ from laws import run
 from test_ray import assert_same_bits
 
 import raydream as rd
-from raydream.checkpoint import CheckpointError
+from raydream.errors import CheckpointError
 from raydream.problems import QuadraticGame
-from raydream.rundir import RunDirectory
+from raydream.storage.rundir import RunDirectory
 
 RING = rd.topology.ring(4)
 METHOD = rd.DREAM(eta=0.05, gamma=0.3, p=0.3, q=0.7, b=3, K=1)

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from raydream.algorithms import METHODS
-from raydream.cli import app
+from raydream.cli.app import app
 
 
 @pytest.fixture

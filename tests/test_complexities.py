@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raydream import complexities
 from raydream.algorithms import METHODS
-from raydream.complexities import CASES, Term, parse, rates, why_none
+from raydream.theory import rates as complexities
+from raydream.theory.rates import CASES, Term, parse, rates, why_none
 
 # Written by hand from Table 1 of the DREAM paper; gda, sgda (Lin et al.) and dgda-vr (Zhang et al.) from their papers.
 # method: (SFO, rounds), each a list of powers of (kappa, 1/epsilon, N, m)

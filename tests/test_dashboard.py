@@ -20,19 +20,22 @@ import pytest
 from typer.testing import CliRunner
 
 import raydream as rd
-from raydream import cli, specs
+from raydream import specs
 from raydream.algorithms import METHODS
-from raydream.dashboard import axes, curves, serve, told
-from raydream.dashboard import watched as watched_module
+from raydream.cli import app as cli
+from raydream.dashboard import axes, curves, serve
 from raydream.dashboard.app import make_app
 from raydream.dashboard.curves import Zoom
-from raydream.dashboard.forms import MOST_AGENTS, again, order, problem_fields, topology_fields
-from raydream.dashboard.jobs import Jobs, last_sentence
-from raydream.dashboard.pages import PAGES, overview
+from raydream.dashboard.live import facts as told
+from raydream.dashboard.new.forms import MOST_AGENTS, again, order, problem_fields, topology_fields
+from raydream.dashboard.overview import page as overview
+from raydream.dashboard.pages import PAGES
 from raydream.dashboard.parts import Query, address, state
-from raydream.dashboard.runs import Runs
-from raydream.dashboard.watched import Watched
-from raydream.driving import driving
+from raydream.dashboard.watching import watched as watched_module
+from raydream.dashboard.watching.jobs import Jobs, last_sentence
+from raydream.dashboard.watching.runs import Runs
+from raydream.dashboard.watching.watched import Watched
+from raydream.storage.lock import driving
 
 FORM = {"problem": "quadratic", "topology": "ring", "method": "dream", "agents": 4, "backend": "local",
         "iterations": 6, "record_every": 2, "problem.samples": "9", "method.eta": "0.05", "method.b": "3"}  # fmt: skip

@@ -10,11 +10,11 @@ from laws import run
 from test_ray import assert_same_bits
 
 import raydream as rd
-from raydream import history
 from raydream.problems import QuadraticGame
-from raydream.report.page import page
-from raydream.report.runs import Run, collect
-from raydream.rundir import RunDirectory
+from raydream.report.collect import Run, collect
+from raydream.report.page.page import page
+from raydream.running import recorder as history
+from raydream.storage.rundir import RunDirectory
 
 RING = rd.topology.ring(5)
 DREAM = rd.DREAM(eta=0.05, gamma=0.3, p=0.3, b=3, K=1)

@@ -8,9 +8,9 @@ from laws import run
 
 import raydream as rd
 from raydream.constraints import Ball
-from raydream.fit import MixingWarning
+from raydream.errors import MixingWarning
 from raydream.problems import QuadraticGame
-from raydream.result import COLUMNS
+from raydream.storage.result import COLUMNS
 
 RING = rd.topology.ring(4)
 

@@ -5,10 +5,10 @@ import pytest
 from laws import Witness
 
 from raydream.agents import Agents
+from raydream.agents.streams import Streams
 from raydream.algorithms.estimators import full, page, spider, storm, thinned_page
-from raydream.mixing import Network
 from raydream.problems import QuadraticGame
-from raydream.streams import Streams
+from raydream.topology.mixing import Network
 
 GAME = QuadraticGame.random(agents=3, samples=7, dim_x=2, dim_y=3, seed=5)
 Z, Z_OLD, G_OLD = np.random.default_rng(8).normal(size=(3, 3, 5))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from golden import cases, machine, numbers, read, run
 
 WRITTEN = read()
@@ -14,7 +13,7 @@ def test_every_case_is_written_down():
     assert set(WRITTEN["runs"]) == set(HERE)
 
 
-@pytest.mark.filterwarnings("ignore::raydream.fit.MixingWarning")
+@pytest.mark.filterwarnings("ignore::raydream.errors.MixingWarning")
 @pytest.mark.parametrize("name", sorted(HERE))
 def test_the_numbers_stay(name):
     """To the last bit where the file was written, to rounding elsewhere."""

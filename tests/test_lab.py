@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 pytest.importorskip("dash")
 
 from raydream import topology as tp
-from raydream.dashboard import mixing_show, network_shown
-from raydream.dashboard.chosen_network import CONTROLS, MOST_AGENTS, OWN, topology_of
-from raydream.dashboard.lab_controls import SOMETIMES, hidden
-from raydream.dashboard.pages import lab
+from raydream.dashboard.lab import facts as network_shown
+from raydream.dashboard.lab import mixing as mixing_show
+from raydream.dashboard.lab import page as lab
+from raydream.dashboard.lab.controls import SOMETIMES, hidden
+from raydream.dashboard.lab.network import CONTROLS, MOST_AGENTS, OWN, topology_of
 from raydream.dashboard.parts import Query, state
 from raydream.report import figures
 from raydream.specs import TOPOLOGIES

@@ -7,9 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from raydream.backends.ray import links as links_module
-from raydream.backends.ray.links import HEADER, HELLO, NONCE, DirectLinks
-from raydream.backends.ray.waiting import LinkError, LinkLost, LinkTimeout
+from raydream.backends.ray.links import tcp as links_module
+from raydream.backends.ray.links.tcp import HEADER, HELLO, NONCE, DirectLinks
+from raydream.errors import LinkError, LinkLost, LinkTimeout
 
 RUN, SECRET = b"r" * 16, b"s" * 32
 

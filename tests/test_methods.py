@@ -18,13 +18,13 @@ from reference.gtsrvr import gtsrvr
 
 import raydream as rd
 from raydream.agents import Agents
+from raydream.agents.streams import Streams
 from raydream.algorithms import METHODS, Tracked
 from raydream.algorithms.estimators import page
 from raydream.algorithms.table import COLUMNS, markdown, table
 from raydream.constraints import Ball, Simplex
-from raydream.mixing import perform
 from raydream.problems import OnlineQuadraticGame, QuadraticGame
-from raydream.streams import Streams
+from raydream.program import perform
 
 RING, ALONE = rd.topology.ring(8), rd.topology.ring(1)
 STEPS = dict(eta=0.03, gamma=0.5)

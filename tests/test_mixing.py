@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raydream import mixing
 from raydream import topology as tp
-from raydream.mixing import Network
-from raydream.topology import Topology
-from raydream.types import Array, Program
+from raydream.program import Program
+from raydream.topology import Topology, mixing, network
+from raydream.topology.mixing import Network
+from raydream.types import Array
 
 EVERY_WAY = [("fastmix", "optimal"), ("fastmix", "paper"), ("gossip", "optimal")]
 
@@ -222,8 +222,8 @@ def test_rounds_to_mix_are_the_fewest(topology: Topology, way: tuple[str, str], 
 @given(st.floats(0.05, 0.999), st.integers(1, 60))
 def test_an_exact_power_is_not_rounded_to_its_neighbour(lam: float, K: int) -> None:
     """To reach lam^K takes K gossip rounds, and to go below it K + 1."""
-    assert tp._least_power(lam, lam**K) == K
-    assert tp._least_power(lam, float(np.nextafter(lam**K, 0))) == K + 1
+    assert network._least_power(lam, lam**K) == K
+    assert network._least_power(lam, float(np.nextafter(lam**K, 0))) == K + 1
 
 
 def test_rounds_to_mix_at_the_edges() -> None:
@@ -240,9 +240,9 @@ def test_rounds_to_mix_at_the_edges() -> None:
 def test_rounds_to_mix_gives_up_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tolerance that takes 689 rounds is found with a patience of 689, and refused with 688."""
     ring = tp.ring(8, self_weight=0.999)
-    monkeypatch.setattr(tp, "PATIENCE", 689)
+    monkeypatch.setattr(network, "PATIENCE", 689)
     assert ring.rounds_to_mix(1e-6) == 689
-    monkeypatch.setattr(tp, "PATIENCE", 688)
+    monkeypatch.setattr(network, "PATIENCE", 688)
     with pytest.raises(ValueError, match="`tolerance` 1e-06 takes more than 688 rounds"):
         ring.rounds_to_mix(1e-6)
 

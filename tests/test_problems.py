@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 
 from raydream.constraints import Ball, Box, Constraint, Everything, Simplex
+from raydream.errors import InnerMaximumError
 from raydream.problems import Completed, OnlineQuadraticGame, QuadraticGame, RobustLogisticRegression, complete
-from raydream.problems.maximiser import InnerMaximumError, maximise
+from raydream.problems.maximiser import maximise
 from raydream.types import Array
 
 # --- independent references ---

@@ -11,12 +11,13 @@ from saboteurs import Sabotaged
 from test_links import ATTACKS, attack
 
 import raydream as rd
-from raydream.backends import Plan
 from raydream.backends.local import LocalSession
+from raydream.backends.protocol import Plan
 from raydream.backends.ray import session as session_module
 from raydream.backends.ray.agent import Agent
-from raydream.backends.ray.session import AgentsHang, AgentsLost, RaySession
+from raydream.backends.ray.session import RaySession
 from raydream.constraints import Ball
+from raydream.errors import AgentsHang, AgentsLost
 from raydream.problems import QuadraticGame, RobustLogisticRegression
 
 pytestmark = pytest.mark.usefixtures("shared_ray")

@@ -20,18 +20,19 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import raydream as rd
-from raydream import cli, specs
-from raydream.driver import _backend_of, _described
+from raydream import specs
+from raydream.agents.streams import Streams
+from raydream.cli import app as cli
 from raydream.report import Plot, figures, report, theme, write_report
-from raydream.report.bands import thinned
-from raydream.report.convergence import median_and_band
-from raydream.report.lyapunov import pieces
-from raydream.report.network import eigenvalues, mixing_residuals
-from raydream.report.packing import pack
-from raydream.report.page import page
-from raydream.report.reproduce import reproduce
-from raydream.report.runs import Run, collect, grouped
-from raydream.streams import Streams
+from raydream.report.collect import Run, collect, grouped
+from raydream.report.figures.bands import thinned
+from raydream.report.figures.convergence import median_and_band
+from raydream.report.figures.lyapunov import pieces
+from raydream.report.figures.network import eigenvalues, mixing_residuals
+from raydream.report.page.packing import pack
+from raydream.report.page.page import page
+from raydream.report.page.reproduce import reproduce
+from raydream.running.run import _backend_of, _described
 
 HOSTILE = "<!--<script </script x><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
 CONFIG = {"method": {"name": "dream", "parameters": {"eta": 0.1, "K": 3}}}
@@ -561,7 +562,7 @@ def test_a_figure_can_be_kept_as_an_image(results, tmp_path, kind):
 
 def test_results_load_no_plotly():
     """Pictures cost nothing to those who do not look."""
-    code = "import raydream.result, sys; sys.exit('plotly' in sys.modules)"
+    code = "import raydream.storage.result, sys; sys.exit('plotly' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

@@ -9,7 +9,7 @@ from laws import run
 
 import raydream as rd
 from raydream.problems import QuadraticGame
-from raydream.result import whole_file
+from raydream.storage.files import whole_file
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from raydream.streams import PURPOSES, Streams
+from raydream.agents.streams import PURPOSES, Streams
 
 
 def test_a_draw_does_not_depend_on_what_was_drawn_before():

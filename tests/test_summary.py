@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from raydream.progress import Progress, time_left
-from raydream.summary import quantile, reach_table, resample, resampled_curves
+from raydream.running.progress import Progress, time_left
+from raydream.studies.curves import quantile, reach_table, resample, resampled_curves
 
 INF = math.inf
 
@@ -127,7 +127,7 @@ def test_lines_are_printed_where_they_are_asked_for(capsys):
 
 def test_summaries_use_the_columns_of_a_history():
     """What the tables ask for is what a result has."""
-    from raydream.result import COLUMNS
-    from raydream.summary import AXES, COSTS, METRICS
+    from raydream.storage.result import COLUMNS
+    from raydream.studies.curves import AXES, COSTS, METRICS
 
     assert {*AXES, *COSTS, *METRICS} <= {*COLUMNS}

@@ -10,15 +10,15 @@ pytest.importorskip("dash")
 
 from dash import html
 
-from raydream import complexities
-from raydream.cli import app as command_line
-from raydream.cli import cell
-from raydream.dashboard.dials import DIALS, SLIDER
-from raydream.dashboard.growth import THEOREM
-from raydream.dashboard.pages import theory
+from raydream.cli.app import app as command_line
+from raydream.cli.app import cell
 from raydream.dashboard.parts import Query
-from raydream.dashboard.prescription import QUANTITIES, given_of, shown
+from raydream.dashboard.theory import page as theory
+from raydream.dashboard.theory.growth import THEOREM
+from raydream.dashboard.theory.prescription import QUANTITIES, given_of, shown
+from raydream.dashboard.theory.sliders import DIALS, SLIDER
 from raydream.theory import dream_parameters
+from raydream.theory import rates as complexities
 from raydream.topology import ring
 
 DEFAULTS = {"case": "offline", "graph": "ring", "power": 2.0} | {n: d.value for n, d in DIALS.items()}

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from scipy.sparse import eye_array
 from scipy.sparse.csgraph import connected_components
 
-from raydream import spectrum
 from raydream import topology as tp
-from raydream.topology import Topology
+from raydream.topology import Topology, network, spectrum
 from raydream.types import Array
 
 BUILDERS: dict[str, Callable[..., Topology]] = {
@@ -254,7 +253,7 @@ def test_large_random_regular_graph_is_an_expander() -> None:
 
 def test_sparse_eigenvalues_agree_with_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the dense limit the ends of the spectrum are those of the whole one."""
-    monkeypatch.setattr(tp, "DENSE", 99)
+    monkeypatch.setattr(network, "DENSE", 99)
     for topology in (tp.path(150), tp.star(150), tp.erdos_renyi(150, 0.05), tp.exponential(150)):
         values = whole_spectrum(topology)
         assert topology.second_eigenvalue == pytest.approx(values[-2], abs=1e-9)
@@ -271,7 +270,7 @@ def test_smallest_eigenvalue_is_found_from_below(monkeypatch: pytest.MonkeyPatch
 
     largest = spectrum._largest
 
-    def stalls(apply: Any, m: int, restarts: int = 10_000, tolerance: float = tp.ACCURACY) -> float:
+    def stalls(apply: Any, m: int, restarts: int = 10_000, tolerance: float = spectrum.ACCURACY) -> float:
         if restarts < 10_000:
             raise ArpackNoConvergence("stalled", np.zeros(0), np.zeros((0, 0)))
         return largest(apply, m, restarts, tolerance) * (misjudged if tolerance > 1e-5 else 1)

@@ -21,9 +21,9 @@ import raydream as rd
 from raydream.algorithms import METHODS
 from raydream.backends.ray.runtime import _folder
 from raydream.problems import OnlineQuadraticGame, QuadraticGame, RobustLogisticRegression
-from raydream.spaces import PAPER, WIDE, configurations, grid_of
-from raydream.trials import RECORDS, TrialLog
-from raydream.worlds import Worlds
+from raydream.studies.setting import Worlds
+from raydream.studies.spaces import PAPER, WIDE, configurations, grid_of
+from raydream.studies.trials import RECORDS, TrialLog
 
 RING = rd.topology.ring(4)
 STEPS = {"eta": [0.01, 0.1, 1e9], "gamma": [0.1, 1.0]}

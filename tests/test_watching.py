@@ -15,9 +15,10 @@ from test_checkpoint import METHOD, RING, game
 from test_ray import assert_same_bits
 
 import raydream as rd
-from raydream import driving, rundir
-from raydream.brake import Interrupted
-from raydream.rundir import RunDirectory
+from raydream.errors import Interrupted
+from raydream.storage import lock as driving
+from raydream.storage import rundir
+from raydream.storage.rundir import RunDirectory
 
 
 def said(folder, name="run.json"):
@@ -88,7 +89,7 @@ def test_only_one_driver_runs_in_a_directory(tmp_path, stopped, monkeypatch):
 
 def test_a_killed_driver_lets_go(tmp_path):
     """The lock ends with the process, however it ends."""
-    code = f"import sys; from pathlib import Path; from raydream.driving import driving\n" \
+    code = f"import sys; from pathlib import Path; from raydream.storage.lock import driving\n" \
         f"with driving(Path({str(tmp_path)!r})): print('driving', flush=True); sys.stdin.read()"  # fmt: skip
     program = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with program:

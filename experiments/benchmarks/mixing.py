@@ -24,9 +24,9 @@ import numpy as np
 
 import raydream as rd
 from raydream.algorithms import Iterates
-from raydream.backends import Plan
+from raydream.backends.protocol import Plan
 from raydream.constraints import Everything
-from raydream.mixing import gossip
+from raydream.topology.mixing import gossip
 
 WIDTH = 32_768  # numbers in 256 KB
 AGENTS = 8

@@ -11,9 +11,9 @@ from mpi4py import MPI
 from threadpoolctl import threadpool_limits
 
 from raydream.agents import Agents
+from raydream.agents.streams import Streams
 from raydream.backends.host import Host
 from raydream.backends.ray.routing import Router
-from raydream.streams import Streams
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from raydream.algorithms.facts import Facts
 from raydream.algorithms.parameters import check_parameters, whole_shard_online
 from raydream.algorithms.state import Iterates
 from raydream.problems.protocol import Problem
-from raydream.types import Program
+from raydream.program import Program
 
 
 @dataclass(frozen=True, kw_only=True)

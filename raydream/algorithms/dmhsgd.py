@@ -9,7 +9,7 @@ from raydream.algorithms.parameters import check_parameters, whole_shard_online
 from raydream.algorithms.state import Tracked
 from raydream.algorithms.tracking import adapt_then_combine
 from raydream.problems.protocol import Problem
-from raydream.types import Program
+from raydream.program import Program
 
 
 @dataclass(frozen=True, kw_only=True)

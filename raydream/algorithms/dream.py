@@ -8,9 +8,10 @@ from raydream.algorithms.estimators import thinned_page
 from raydream.algorithms.facts import Facts
 from raydream.algorithms.parameters import check_parameters, whole_shard_online
 from raydream.algorithms.state import Tracked
-from raydream.mixing import Network, mix
 from raydream.problems.protocol import Problem
-from raydream.types import Array, Program
+from raydream.program import Program
+from raydream.topology.mixing import Network, mix
+from raydream.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from raydream.algorithms.facts import Facts
 from raydream.algorithms.parameters import check_parameters, finite_sums_only
 from raydream.algorithms.state import Tracked
 from raydream.problems.protocol import Problem
-from raydream.types import Program
+from raydream.program import Program
 
 
 @dataclass(frozen=True, kw_only=True)

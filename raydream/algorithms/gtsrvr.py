@@ -9,9 +9,10 @@ from raydream.algorithms.facts import Facts
 from raydream.algorithms.parameters import ROOT, check_parameters, finite_sums_only, root
 from raydream.algorithms.state import Tracked
 from raydream.algorithms.tracking import FORMS
-from raydream.mixing import Network
 from raydream.problems.protocol import Problem
-from raydream.types import Array, Program
+from raydream.program import Program
+from raydream.topology.mixing import Network
+from raydream.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 from raydream.algorithms.tracking import FORMS
 from raydream.checks import choice, positive, probability, whole
-from raydream.mixing import METHODS as MIXINGS
-from raydream.mixing import MOMENTA
 from raydream.problems.protocol import Problem
+from raydream.topology.mixing import METHODS as MIXINGS
+from raydream.topology.mixing import MOMENTA
 
 ROOT = "sqrt(n)"  # a batch of that size, until the problem is known
 

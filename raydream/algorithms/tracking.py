@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from raydream.agents import Agents
 from raydream.algorithms.state import Tracked
-from raydream.types import Array, Program
+from raydream.program import Program
+from raydream.types import Array
 
 Estimate = Callable[[Array], Array]  # the estimators at new points
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from raydream.agents import Agents
-from raydream.backends import Keep, Names, arrays_of
-from raydream.memory import keep_freed_memory
-from raydream.mixing import perform
+from raydream.backends.allocator import keep_freed_memory
+from raydream.backends.protocol import Keep, Names, arrays_of
+from raydream.program import perform
 from raydream.types import Array
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from raydream.agents import Agents
-from raydream.backends import Keep, Names, Plan, Snapshot
+from raydream.agents.ledger import Ledger
+from raydream.agents.streams import Streams
 from raydream.backends.host import Host
-from raydream.ledger import Ledger
-from raydream.streams import Streams
+from raydream.backends.protocol import Keep, Names, Plan, Snapshot
+from raydream.program import parts_of
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class LocalSession:
 
     def _exchange(self, said: Any) -> Any:
         """One round: W times what was said."""
-        frame = said if isinstance(said, tuple) else (said,)
+        frame = parts_of(said)
         self._ledger.bill_round(self._edges, sum(V.shape[1] for V in frame))
         heard = tuple(self._W @ V for V in frame)
         return heard if isinstance(said, tuple) else heard[0]

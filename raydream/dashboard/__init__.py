@@ -38,8 +38,8 @@ def serve(
             f"the dashboard needs {error.name}: install it with `pip install 'raydream[dashboard]'`."
         ) from None
     from raydream.dashboard.gate import is_loopback
-    from raydream.dashboard.jobs import Jobs
-    from raydream.dashboard.runs import Runs
+    from raydream.dashboard.watching.jobs import Jobs
+    from raydream.dashboard.watching.runs import Runs
 
     if not host.strip():
         raise ValueError("`host` must be an address to listen at, such as 127.0.0.1 or 0.0.0.0; got nothing.")

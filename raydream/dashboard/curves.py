@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from raydream.dashboard.watched import Watched
+from raydream.dashboard.watching.watched import Watched
 from raydream.report import figures, theme
-from raydream.report.bands import thinned
-from raydream.report.convergence import plain, shortened
-from raydream.report.reach import BILL, COSTS
-from raydream.report.runs import Run, collect, grouped
+from raydream.report.collect import Run, collect, grouped
+from raydream.report.figures.bands import thinned
+from raydream.report.figures.convergence import plain, shortened
+from raydream.report.figures.reach import BILL, COSTS
 
 POINTS = 30_000  # of all lines of one figure together
 MOST_MARKS = 200  # recoveries of one run

@@ -5,11 +5,11 @@ import traceback
 from flask import Flask, Response, request
 
 from raydream.dashboard.curves import runs_of
-from raydream.dashboard.jobs import Jobs
-from raydream.dashboard.watched import Watched
-from raydream.report.page import page
-from raydream.report.runs import Run, collect
-from raydream.result import Result, load
+from raydream.dashboard.watching.jobs import Jobs
+from raydream.dashboard.watching.watched import Watched
+from raydream.report.collect import Run, collect
+from raydream.report.page.page import page
+from raydream.storage.result import Result, load
 
 MOST = 200  # runs in one report
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
 from raydream.data.libsvm import parse, read_libsvm
-from raydream.data.split import split
+from raydream.data.splits import split
 from raydream.data.store import KNOWN, fetch
 from raydream.data.synthetic import synthetic
 from raydream.types import Array

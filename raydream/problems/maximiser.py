@@ -4,11 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from raydream.errors import InnerMaximumError
 from raydream.types import Array
-
-
-class InnerMaximumError(RuntimeError):
-    """The inner maximisation did not reach its tolerance."""
 
 
 def maximise(

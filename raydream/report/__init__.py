@@ -18,7 +18,7 @@ from raydream.report.figures import (
     spectrum,
     to_reach,
 )
-from raydream.report.page import write_report
+from raydream.report.page.page import write_report
 from raydream.report.plot import Plot
 
 __all__ = [

@@ -3,8 +3,8 @@
 from typing import Any
 
 from raydream.report import figures
-from raydream.report.network import topology_of
-from raydream.report.runs import Run, collect
+from raydream.report.collect import Run, collect
+from raydream.report.figures.network import topology_of
 from raydream.topology import Topology
 
 

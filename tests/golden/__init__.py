@@ -25,12 +25,13 @@ SETTINGS = {
     "sgda": dict(eta=0.05, gamma=0.3, b=4),
     "dgda": dict(eta=0.05, gamma=0.3),
 }
+THINNED = dict(p=0.3, q=0.5, b=3, b_large=7, K0=3, K=2, K_large=4, momentum="paper")
 VARIANTS = {
-    "dream thinned, paper's momentum": ("dream", dict(eta=0.05, gamma=0.3, p=0.3, q=0.5, b=3, b_large=7, K0=3, K=2, K_large=4, momentum="paper")),
+    "dream thinned, paper's momentum": ("dream", dict(eta=0.05, gamma=0.3, **THINNED)),
     "dream by gossip": ("dream", dict(eta=0.05, gamma=0.3, b=4, K=1, mixing="gossip")),
     "gt-gda atc": ("gt-gda", dict(eta=0.05, gamma=0.3, form="atc")),
     "gt-srvr atc": ("gt-srvr", dict(eta=0.05, gamma=0.3, form="atc", Q=5, b=3)),
-}  # fmt: skip
+}
 ONLINE = {
     "dream": dict(eta=0.05, gamma=0.3, b=4, b_large=16),
     "dm-hsgd": dict(eta=0.05, gamma=0.3, b=4, b0=16),

@@ -10,13 +10,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from raydream.agents import Agents
-from raydream.backends import Keep, Names
+from raydream.agents.ledger import Ledger
+from raydream.agents.streams import Streams
 from raydream.backends.host import Host
-from raydream.backends.ray.links import DirectLinks
-from raydream.backends.ray.raylinks import RayLinks
+from raydream.backends.protocol import Keep, Names
+from raydream.backends.ray.links.ray_calls import RayLinks
+from raydream.backends.ray.links.tcp import DirectLinks
 from raydream.backends.ray.routing import Route
-from raydream.ledger import Ledger
-from raydream.streams import Streams
+from raydream.program import frame_of, heard_as
 from raydream.types import Array
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -128,8 +129,7 @@ class Agent:
 
     def _exchange(self, said: Any) -> Any:
         """One round: rows to the neighbours, rows from the neighbours, and their weighted sums."""
-        several = isinstance(said, tuple)
-        V = np.concatenate(said, axis=1) if several else np.ascontiguousarray(said)
+        V = frame_of(said)
         route, width = self._route, V.shape[1]
         if self._stack.shape[1] != width:
             self._stack = np.empty((len(route.columns), width))
@@ -140,11 +140,7 @@ class Agent:
             {peer: [_bytes(stack[place]) for place in places] for peer, places in route.hears.items()},
         )
         self._ledger.bill_round(route.messages, width)
-        heard = route.W @ stack
-        if not several:
-            return heard
-        cuts = np.cumsum([part.shape[1] for part in said])[:-1]
-        return tuple(np.ascontiguousarray(part) for part in np.split(heard, cuts, axis=1))
+        return heard_as(said, route.W @ stack)
 
     def _forget(self) -> None:
         self._ledger = Ledger()

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from raydream.backends import Plan
+from raydream.backends.protocol import Plan
 from raydream.backends.ray.routing import Packing, Router, block_sizes
 from raydream.checks import choice, number, positive
 

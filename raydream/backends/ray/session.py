@@ -10,26 +10,18 @@ import numpy as np
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError
 
-from raydream.backends import Keep, Names, Plan, Snapshot
+from raydream.agents.ledger import Ledger
+from raydream.backends.protocol import Keep, Names, Plan, Snapshot
 from raydream.backends.ray.agent import Agent, Failure, Report
 from raydream.backends.ray.placement import Placement
 from raydream.backends.ray.routing import Router
-from raydream.backends.ray.waiting import LinkError, LinkLost, LinkTimeout
-from raydream.ledger import Ledger
+from raydream.errors import AgentsHang, AgentsLost, LinkError, LinkLost, LinkTimeout
 
 T = TypeVar("T")
 
 GRACE_SECONDS = 10.0  # how long actors may take to answer once they have been told to stop
 SNAPSHOT_SECONDS = 3.0  # the least time between two snapshots of the driver's own
 ATTEMPTS = 5  # failures in a row, without a finished block between them, before the run is given up
-
-
-class AgentsLost(RuntimeError):
-    """Actors were lost again and again."""
-
-
-class AgentsHang(RuntimeError):
-    """Somebody never sends, and the others wait."""
 
 
 class _Broken(Exception):

@@ -1,0 +1,84 @@
+"""Where the agents live. A backend opens a session; the driver asks the session for blocks of iterations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Protocol
+
+from raydream.agents.ledger import Ledger
+from raydream.problems.protocol import Problem
+from raydream.topology import Topology
+from raydream.types import Array
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run as every backend needs it: the completed problem, the network, the settled method, seed and start."""
+
+    problem: Problem
+    topology: Topology
+    method: Any
+    seed: int
+    start: tuple[Array, Array]
+
+
+@dataclass(frozen=True)
+class Keep:
+    """A row that the driver wants to see: x of `agent` just before step `iteration`."""
+
+    iteration: int
+    agent: int
+
+
+@dataclass
+class Snapshot:
+    """A run between two steps: iterations done, the bill, and arrays of all agents in agent order.
+
+    `kept` is the row that was asked for on the way here. A snapshot with every array of the state is all that is
+    needed to go on from it, on any backend.
+    """
+
+    iteration: int
+    ledger: Ledger
+    arrays: dict[str, Array] = field(default_factory=dict)
+    kept: Array | None = None
+
+
+# What to collect at the end of a block: the names of arrays, or None for the whole state.
+Names = Sequence[str] | None
+
+
+class Session(Protocol):
+    """The agents of one run, alive."""
+
+    recoveries: list[dict[str, Any]]
+
+    def init(self, collect: Names) -> Snapshot:
+        """Run the method's `init`."""
+
+    def advance(self, first: int, coins: Sequence[bool], keep: Keep | None, collect: Names) -> Snapshot:
+        """Run steps first, first + 1, ... with these coins."""
+
+    def snapshot(self) -> Snapshot:
+        """The whole state as it is."""
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from this state."""
+
+    def close(self) -> None:
+        """End the agents."""
+
+
+class Backend(Protocol):
+    """A place where agents can live."""
+
+    def open(self, plan: Plan) -> Session:
+        """Start the agents of a run."""
+
+    def describe(self) -> dict[str, Any]:
+        """What the run's record says of the backend."""
+
+
+def arrays_of(state: Any, names: Names = None) -> dict[str, Array]:
+    """The arrays of a method's state by name: all of them, or those among `names` that it has."""
+    held = [f.name for f in fields(state)] if is_dataclass(state) else list(vars(state))
+    return {name: getattr(state, name) for name in held if names is None or name in names}

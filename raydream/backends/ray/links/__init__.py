@@ -1,0 +1,1 @@
+"""How actors that are neighbours reach each other: each file one transport."""

@@ -1,0 +1,1 @@
+"""One run, followed while it lasts."""

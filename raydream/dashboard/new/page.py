@@ -1,0 +1,182 @@
+"""The form for a new run. What it says is in the URL, so that an order can be kept, sent and changed."""
+
+from collections.abc import Callable
+from typing import Any
+
+from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
+
+from raydream import specs
+from raydream.algorithms import METHODS
+from raydream.dashboard.new.forms import (
+    BACKENDS,
+    DATA,
+    LINKS,
+    REQUIRED,
+    Field,
+    method_fields,
+    order,
+    problem_fields,
+    topology_fields,
+)
+from raydream.dashboard.new.help import HELP
+from raydream.dashboard.parts import Query, address, card, choice, state, text, tick
+from raydream.dashboard.watching.jobs import Jobs
+
+TITLE = "New run"
+EVERY = {"type": "state", "name": ALL}
+
+
+def layout(query: Query, jobs: Jobs) -> Any:
+    """The form, filled in as the URL says."""
+    return [
+        html.Div([html.H1("New run")], className="heading"),
+        html.Div(
+            [
+                html.Div([_problem(query), _network(query)]),
+                html.Div([_method(query), _how_long(query)]),
+                html.Div(_where(query), className="whole"),
+            ],
+            className="form",
+        ),
+        html.Div([html.Button("Start", id="order-start", className="button primary"),
+                  html.P(id="order-message", className="message", role="alert")], className="actions"),
+        dcc.Location(id="order-go", refresh="callback-nav"),
+    ]  # fmt: skip
+
+
+def _problem(query: Query) -> Any:
+    problem = query.among("problem", specs.PROBLEMS, "robust-logistic")
+    data = query.among("data", DATA, "synthetic")
+    first = [
+        choice("problem", "problem", tuple(specs.PROBLEMS), problem),
+        html.Div(choice("data", "data set", DATA, data), id="order-data", hidden=problem != "robust-logistic"),
+        text("agents", "agents", query.one("agents", "8"), inputMode="numeric"),
+    ]
+    return card("Problem", _row(first), _more("order-problem", problem_fields(problem, data), "problem", query))
+
+
+def _network(query: Query) -> Any:
+    topology = query.among("topology", specs.TOPOLOGIES, "ring")
+    first = choice("topology", "topology", tuple(specs.TOPOLOGIES), topology)
+    return card("Network", _row([first]), _more("order-topology", topology_fields(topology), "topology", query))
+
+
+def _method(query: Query) -> Any:
+    method = query.among("method", METHODS, "dream")
+    first = choice("method", "method", tuple(METHODS), method)
+    return card("Method", _row([first]), _more("order-method", method_fields(method), "method", query))
+
+
+def _how_long(query: Query) -> Any:
+    usual = {"iterations": "300", "record_every": "5", "seed": "0"}
+    names = {
+        "iterations": "iterations",
+        "record_every": "record every",
+        "seed": "seed",
+        "checkpoint_every": "checkpoint every",
+        "max_sfo": "at most SFO calls",
+        "max_rounds": "at most rounds",
+        "max_seconds": "at most seconds",
+        "target_grad_norm": "until ‖∇P‖ ≤",
+        "target_primal": "until P ≤",
+    }
+    # Text, not numbers: what a browser finds to be no number would never be heard of.
+    controls = [
+        text(name, label, query.one(name, usual.get(name, "")), placeholder="" if name in usual else "none")
+        for name, label in names.items()
+    ]
+    return card(
+        "Run", _row([*controls, tick("diagnostics", "record the Lyapunov function", bool(query.one("diagnostics")))])
+    )
+
+
+def _where(query: Query) -> Any:
+    return card(
+        "Where",
+        _row(
+            [
+                choice("backend", "backend", BACKENDS, query.among("backend", BACKENDS, "ray")),
+                text("agents_per_actor", "agents per actor", query.one("agents_per_actor", "1")),
+                choice("links", "links", LINKS, query.among("links", LINKS, "direct")),
+                text("name", "name of the run", query.one("name"), placeholder="next free"),
+            ]
+        ),
+    )
+
+
+def _row(controls: list[Any]) -> Any:
+    return html.Div(controls, className="controls")
+
+
+def register(app: Dash, jobs: Jobs) -> None:
+    """Fields follow what is chosen; Start starts."""
+
+    @app.callback(
+        Output("order-problem", "children"),
+        Output("order-data", "hidden"),
+        Input(state("problem"), "value"),
+        Input(state("data"), "value"),
+        State(EVERY, "value"),
+        State(EVERY, "id"),
+        prevent_initial_call=True,
+    )
+    def of_problem(problem: str, data: str, values: list[Any], ids: list[Any]) -> Any:
+        return _inputs(problem_fields(problem, data), "problem", _said(values, ids)), problem != "robust-logistic"
+
+    _follow(app, "topology", topology_fields)
+    _follow(app, "method", method_fields)
+
+    @app.callback(
+        Output("order-go", "href"),
+        Output("order-message", "children"),
+        Input("order-start", "n_clicks"),
+        State(EVERY, "value"),
+        State(EVERY, "id"),
+        prevent_initial_call=True,
+    )
+    def start(clicks: int | None, values: list[Any], ids: list[Any]) -> Any:
+        if not clicks or ctx.triggered_id != "order-start":
+            return no_update, no_update
+        try:
+            name = jobs.start(order(_said(values, ids)))
+        except (ValueError, TypeError, OSError) as error:
+            return no_update, str(error)
+        return address("/run", run=name), ""
+
+
+def _follow(app: Dash, part: str, fields_of: Callable[[str], list[Field]]) -> None:
+    """The fields of a part of the form are those of what is chosen for it."""
+
+    @app.callback(
+        Output(f"order-{part}", "children"),
+        Input(state(part), "value"),
+        State(EVERY, "value"),
+        State(EVERY, "id"),
+        prevent_initial_call=True,
+    )
+    def follow(chosen: str, values: list[Any], ids: list[Any]) -> Any:
+        return _inputs(fields_of(chosen), part, _said(values, ids))
+
+
+def _more(place: str, fields: list[Field], part: str, query: Query) -> Any:
+    said = {f"{part}.{field.name}": query.one(f"{part}.{field.name}") for field in fields}
+    return html.Div(_inputs(fields, part, said), id=place, className="controls")
+
+
+def _inputs(fields: list[Field], part: str, said: dict[str, Any]) -> list[Any]:
+    """A control for each parameter; what was filled in stays, what is left empty is the default."""
+    controls = []
+    for field in fields:
+        name, value = f"{part}.{field.name}", said.get(f"{part}.{field.name}") or ""
+        if field.words:
+            usual = str(field.default).lower()
+            chosen = value if value in field.words else usual
+            controls.append(choice(name, field.name, field.words, chosen, HELP.get(field.name, "")))
+        else:
+            default = {REQUIRED: "needed", None: "by the rule"}.get(field.default, str(field.default))
+            controls.append(text(name, field.name, str(value), HELP.get(field.name, ""), placeholder=default))
+    return controls
+
+
+def _said(values: list[Any], ids: list[Any]) -> dict[str, Any]:
+    return {one["name"]: value for one, value in zip(ids, values, strict=True)}

@@ -1,0 +1,1 @@
+"""All runs in one list."""

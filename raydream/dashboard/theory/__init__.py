@@ -1,0 +1,1 @@
+"""What the theorem prescribes, and how costs grow."""

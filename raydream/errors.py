@@ -1,0 +1,85 @@
+"""Every exception of the package.
+
+    Exception
+        RaydreamError           whatever this package raises by a name of its own
+            GradientError       (ArithmeticError) a gradient that is not finite at a finite point
+            InnerMaximumError   (RuntimeError) the maximum over y was not found
+            RecordError         (ValueError) a run directory that cannot be read
+                CheckpointError     a checkpoint that cannot be gone on from
+            AgentsLost          (RuntimeError) actors were lost again and again
+            AgentsHang          (RuntimeError) somebody never sends, and the others wait
+            LinkError           (RuntimeError) a frame or a peer that is not what it should be
+                LinkLost            a neighbour is gone, or the driver has called off the wait
+                LinkTimeout         a neighbour has said nothing for too long
+    KeyboardInterrupt
+        Interrupted             a run, a comparison or a tuning was stopped; its text says how to go on
+    UserWarning
+        MixingWarning           the method's mixing need not bring agreement
+
+A wrong argument is a ValueError or a TypeError, and a file that is missing or in the way a FileNotFoundError or a
+FileExistsError, with one sentence that names the argument, the rule, what came and the remedy.
+"""
+
+from typing import Any
+
+
+class RaydreamError(Exception):
+    """Whatever this package raises by a name of its own."""
+
+
+class GradientError(RaydreamError, ArithmeticError):
+    """A component gradient that is not finite at a finite point."""
+
+
+class InnerMaximumError(RaydreamError, RuntimeError):
+    """The inner maximisation did not reach its tolerance."""
+
+
+class RecordError(RaydreamError, ValueError):
+    """A run directory, or a part of one, that cannot be read."""
+
+
+class CheckpointError(RecordError):
+    """A checkpoint that cannot be gone on from."""
+
+
+class AgentsLost(RaydreamError, RuntimeError):
+    """Actors were lost again and again."""
+
+
+class AgentsHang(RaydreamError, RuntimeError):
+    """Somebody never sends, and the others wait."""
+
+
+class LinkError(RaydreamError, RuntimeError):
+    """A frame or a peer that is not what it should be."""
+
+
+class LinkLost(LinkError):
+    """A neighbour is gone, or the driver has called off the wait."""
+
+
+class LinkTimeout(LinkError):
+    """A neighbour has said nothing for too long."""
+
+    def __init__(self, text: str, round: int = 0, waits_for: tuple[int, ...] = ()) -> None:
+        super().__init__(text)
+        self.round, self.waits_for = round, waits_for
+
+    def __reduce__(self) -> tuple[type["LinkTimeout"], tuple[str, int, tuple[int, ...]]]:
+        return LinkTimeout, (str(self), self.round, self.waits_for)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Stopped between two steps; its text says how to go on.
+
+    comparison  what was finished, where it was a comparison that was stopped
+    """
+
+    def __init__(self, text: str = "", comparison: Any = None) -> None:
+        super().__init__(text)
+        self.comparison = comparison
+
+
+class MixingWarning(UserWarning):
+    """The method's mixing amplifies disagreement instead of damping it."""

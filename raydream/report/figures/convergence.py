@@ -1,0 +1,149 @@
+"""Convergence: what was achieved against what was spent, every method one line, its seeds a band."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from raydream.checks import choice
+from raydream.report import theme
+from raydream.report.collect import Run, collect, grouped, variants, words
+from raydream.report.figures.bands import common_grid, counted, quantiles, resample, thinned
+from raydream.report.figures.promise import promised
+from raydream.types import Array
+
+POINTS = 4000  # of one drawn line
+
+
+def convergence(
+    runs: Any,
+    x: str = "sfo",
+    y: str = "grad_norm",
+    *,
+    log_x: bool = False,
+    log_y: bool | None = None,
+    band: tuple[float, float] = (0.25, 0.75),
+    constants: dict[str, float] | None = None,
+    dark: bool = False,
+) -> Any:
+    """`y` against `x`: one line per method, the median over seeds, with a band between two quantiles.
+
+    x, y       columns of the history; x also "sfo_paper" and "rounds_paper", the paper's own counting
+    log_x, log_y  logarithmic axes; an axis without a positive value stays linear. y is logarithmic by itself for
+               norms and errors
+    constants  L, mu, psi0 and n or sigma of the problem: what the DREAM theorem promises is drawn as well
+    """
+    every = collect(runs)
+    choice("x", x, [name for name in theme.AXES if any(name in run.columns for run in every)])
+    choice("y", y, dict.fromkeys(name for run in every for name in run.metrics))
+    shown = {
+        label: having
+        for label, group in grouped(every).items()
+        if (having := [run for run in group if x in run.columns and y in run.columns])
+    }
+    number = variants(grouped(every))
+    figure = go.Figure()
+    for label, group in shown.items():
+        _draw(figure, label, group, x, y, theme.line(group[0].method, number[label]), band, log_x)
+    if constants is not None and y == "grad_norm":
+        _draw_promise(figure, every[0], x, constants)
+    log_y = y in theme.LOGARITHMIC if log_y is None else log_y
+    return theme.finished(
+        figure,
+        dark,
+        xaxis={
+            "title": {"text": theme.axis_name(x)},
+            "type": scale(log_x, [r.columns[x] for g in shown.values() for r in g]),
+            **theme.ticks(x),
+        },
+        yaxis={
+            "title": {"text": theme.axis_name(y)},
+            "type": scale(log_y, [r.columns[y] for g in shown.values() for r in g]),
+            "nticks": 8,
+            **theme.ticks(y),
+        },
+        hovermode="closest",
+    )
+
+
+def scale(logarithmic: bool, values: list[Array]) -> str:
+    """ "log" where it was asked for and something is positive, else "linear"."""
+    return "log" if logarithmic and any((one > 0).any() for one in values) else "linear"
+
+
+def median_and_band(
+    group: list[Run], x: str, y: str, shares: tuple[float, float], points: int = 400, logarithmic: bool = False
+) -> tuple[Array, Array, Array, Array]:
+    """The places on x, and there the median, the low and the high quantile of y over the runs that reach them."""
+    grid = common_grid([run.columns[x] for run in group], points, logarithmic)
+    curves = np.stack([resample(run.columns[x], counted(y, run.columns[y]), grid) for run in group])
+    median, low, high = quantiles(curves, (0.5, *shares))
+    return grid, median, low, high
+
+
+def _draw(
+    figure: Any,
+    label: str,
+    group: list[Run],
+    x: str,
+    y: str,
+    line: dict[str, Any],
+    band: tuple[float, float],
+    log_x: bool,
+) -> None:
+    """One method: its band, if there are several seeds, under its line."""
+    seeds = "one run" if len(group) == 1 else f"median of {len(group)} runs"
+    if len(group) == 1:
+        keep = thinned([group[0].columns[y]], POINTS)
+        xs, middle = group[0].columns[x][keep], group[0].columns[y][keep]
+    else:
+        xs, middle, low, high = median_and_band(group, x, y, band, logarithmic=log_x)
+        finite = np.isfinite(low) & np.isfinite(high)
+        edge = {"x": xs[finite], "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+        fill = {"fill": "tonexty", "fillcolor": theme.translucent(line["color"], 0.18)}
+        figure.add_scatter(y=low[finite], legendgroup=label, **edge)
+        figure.add_scatter(y=high[finite], legendgroup=label, **edge, **fill)
+    hover = f"<b>{plain(label)}</b> ({seeds})<br>%{{x:.6~g}} {theme.axis_name(x)}<br>{theme.axis_name(y)} = %{{y:.6g}}"
+    figure.add_scatter(
+        x=xs,
+        y=np.where(np.isfinite(middle), middle, np.nan),
+        mode="lines",
+        line={**line, "width": 2},
+        name=plain(label),
+        legendgroup=label,
+        hovertemplate=f"{hover}<br>{wrapped(words(group[0].parameters))}<extra></extra>",
+    )
+
+
+def _draw_promise(figure: Any, run: Run, x: str, constants: dict[str, float]) -> None:
+    """The theorem's worst case, where it speaks of this axis."""
+    line = promised(run.config, constants, run.columns["grad_norm"])
+    if line is not None and x in line:
+        figure.add_scatter(
+            x=line[x],
+            y=line["grad_norm"],
+            mode="lines",
+            line={"color": theme.NEUTRAL, "dash": "dot", "width": 2},
+            name="DREAM, promised by the theorem",
+            hovertemplate="promised: ‖∇P‖ ≤ %{y:.4g} within %{x:.4s}<extra></extra>",
+        )
+
+
+def plain(text: str) -> str:
+    """Text that a figure shows as it is, though it might look like markup."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters, the middle left out."""
+    return text if len(text) <= most else f"{text[: (most - 1) // 2]}…{text[-(most // 2) :]}"
+
+
+def wrapped(text: str, width: int = 52) -> str:
+    """Plain text in lines of at most about `width` characters, broken after commas."""
+    lines = [""]
+    for part in text.split(", ") if text else []:
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += (", " if lines[-1] else "") + part
+    return "<br>".join(plain(one) for one in lines)

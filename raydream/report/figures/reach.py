@@ -1,0 +1,169 @@
+"""What it cost to reach a target: bars by method."""
+
+import math
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from raydream.checks import choice, number
+from raydream.report import theme
+from raydream.report.collect import Run, collect, grouped, variants
+from raydream.report.figures.bands import quantiles
+from raydream.report.figures.convergence import plain, shortened
+
+COSTS = ("sfo", "rounds", "bytes", "seconds")
+WIDEST = 26  # characters of a method's name beside its bar
+BILL = ("sfo", "rounds", "messages", "bytes")
+
+
+def cost_to_reach(run: Run, target: float, metric: str, cost: str) -> float:
+    """What the run had spent at its first record with `metric` <= `target`; infinity where there is none."""
+    reached = np.flatnonzero(run.columns[metric] <= target)
+    return float(run.columns[cost][reached[0]]) if reached.size else math.inf
+
+
+def suggested_target(groups: dict[str, list[Run]], metric: str) -> float:
+    """The value that a run was asked for, else the lowest that every method reaches which gets anywhere.
+
+    A method gets somewhere if in the middle of its runs it makes a tenth of the way that the best one makes.
+    """
+    asked = {run.config.get("limits", {}).get(f"target_{metric}") for runs in groups.values() for run in runs}
+    if len(asked) == 1 and None not in asked:
+        return float(asked.pop())
+    bests, starts = [], []
+    for runs in groups.values():
+        known = [run.columns[metric][np.isfinite(run.columns[metric])] for run in runs if metric in run.columns]
+        known = [column for column in known if column.size]
+        if known:
+            # the upper of two middle runs, so that half of the runs get there and more
+            bests.append(float(np.quantile([column.min() for column in known], 0.5, method="higher")))
+            starts.append(max(float(column[0]) for column in known))
+    if not bests:
+        return 0.0
+    start, best = max(starts), min(bests)
+    return _rounded_up(max(one for one in bests if one <= start - (start - best) / 10))
+
+
+def to_reach(
+    runs: Any,
+    target: float | None = None,
+    metric: str = "grad_norm",
+    *,
+    costs: tuple[str, ...] = COSTS,
+    band: tuple[float, float] = (0.25, 0.75),
+    dark: bool = False,
+) -> Any:
+    """Bars of the median cost to first reach `metric` <= `target`, with quantiles over seeds.
+
+    A seed that did not reach it counts as infinity; a method whose median is infinite has no bar, and says so.
+    target defaults to the lowest value that all methods reach.
+    """
+    groups = grouped(collect(runs))
+    choice("metric", metric, dict.fromkeys(name for group in groups.values() for run in group for name in run.metrics))
+    goal = suggested_target(groups, metric) if target is None else number("target", target)
+    spent = {
+        label: {cost: [cost_to_reach(run, goal, metric, cost) for run in group] for cost in costs}
+        for label, group in groups.items()
+    }
+    return bars(groups, spent, band, dark, f"to reach {theme.axis_name(metric)} ≤ {goal:.4g}")
+
+
+def ledger(
+    runs: Any,
+    *,
+    costs: tuple[str, ...] = BILL,
+    band: tuple[float, float] = (0.25, 0.75),
+    dark: bool = False,
+) -> Any:
+    """The final bills as bars: SFO calls, rounds, messages and bytes, the median over seeds."""
+    groups = grouped(collect(runs))
+    spent = {label: {cost: [run.last(cost) for run in group] for cost in costs} for label, group in groups.items()}
+    return bars(groups, spent, band, dark, "spent in all")
+
+
+def bars(
+    groups: dict[str, list[Run]],
+    spent: dict[str, dict[str, list[float]]],
+    band: tuple[float, float],
+    dark: bool,
+    title: str,
+) -> Any:
+    """One panel of horizontal bars per cost."""
+    costs = list(next(iter(spent.values())))
+    number_of = variants(groups)
+    colours = [theme.line(group[0].method, number_of[label])["color"] for label, group in groups.items()]
+    names, places = [plain(label) for label in groups], list(range(len(groups)))
+    figure = make_subplots(1, len(costs), shared_yaxes=True, horizontal_spacing=0.03)
+    for place, cost in enumerate(costs, 1):
+        rows = [quantiles(np.array([spent[label][cost]]).T, (0.5, *band)) for label in groups]
+        middle, low, high = np.array(rows, dtype=np.float64).reshape(len(groups), 3).T
+        known = np.isfinite(middle)
+        reached = [np.isfinite(spent[label][cost]).sum() for label in groups]
+        said = [
+            si(float(one)) if there else f"{some} of {len(group)} reached" if some else "not reached"
+            for one, there, some, group in zip(middle, known, reached, groups.values(), strict=True)
+        ]
+        with np.errstate(invalid="ignore"):
+            above, below = np.where(known & np.isfinite(high), high - middle, 0), np.where(known, middle - low, 0)
+        figure.add_trace(
+            go.Bar(
+                y=places,
+                customdata=names,
+                x=np.where(known, middle, 0.0),
+                orientation="h",
+                showlegend=False,
+                marker={"color": colours},
+                text=said,
+                textposition="none",
+                error_x={
+                    "array": above,
+                    "arrayminus": below,
+                    "color": theme.NEUTRAL,
+                    "visible": any(len(group) > 1 for group in groups.values()),
+                },
+                hovertemplate="<b>%{customdata}</b>: %{x:.6~g}<extra></extra>",
+            ),
+            row=1,
+            col=place,
+        )
+        # The numbers stand in a column of their own at the right, where no bar and no whisker reaches.
+        edge = float(np.max(np.where(known, middle + above, 0.0), initial=0.0)) / 0.72 or 1.0
+        figure.add_trace(
+            go.Scatter(
+                x=[edge] * len(said),
+                y=places,
+                text=said,
+                mode="text",
+                textposition="middle left",
+                textfont={"size": 12},
+                hoverinfo="skip",
+                showlegend=False,
+                cliponaxis=False,
+            ),
+            row=1,
+            col=place,
+        )
+        title = theme.axis_name(cost)
+        figure.update_xaxes(title_text=title, range=[0, edge], nticks=5, row=1, col=place, **theme.ticks(cost))
+    shown = [plain(shortened(label, WIDEST)) for label in groups]
+    figure.update_yaxes(tickvals=places, ticktext=shown, showgrid=False, zeroline=False)
+    figure.update_yaxes(range=[len(names) - 0.5, -0.5], ticks="outside", ticklen=5, tickcolor="rgba(0,0,0,0)")
+    height = 100 + (30 if len(groups) <= 12 else 20) * len(groups)
+    return theme.finished(figure, dark, title={"text": title, "x": 0, "xref": "paper"}, margin={"t": 44}, height=height)
+
+
+def si(value: float, between: str = "") -> str:
+    """A number with three digits and a prefix: 12.3k, or with a space between the two."""
+    if abs(value) < 1 or not math.isfinite(value):
+        return f"{value:.3g}"
+    power = min(4, max(0, math.floor(math.log10(abs(value)) / 3)))
+    return f"{value / 1000**power:.3g}{between}{' kMGT'[power].strip()}"
+
+
+def _rounded_up(value: float) -> float:
+    if value == 0 or not math.isfinite(value):
+        return value
+    step = 10.0 ** (math.floor(math.log10(abs(value))) - 1)
+    return float(f"{math.ceil(value / step) * step:.6g}")

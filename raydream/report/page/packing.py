@@ -1,0 +1,77 @@
+"""The recorded columns of all runs in few bytes: differences, bytes sorted by significance, deflate, base64."""
+
+import base64
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from raydream.report.collect import NOT_METRICS, Run
+from raydream.report.figures.bands import thinned
+from raydream.types import Array
+
+MOST_ROWS = 250_000  # of all runs together, before anything is tried
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What the page unpacks: text, and for each run its rows and the place and kind of each column.
+
+    kinds: "step" differences as float64, "micro" differences in millionths, "f8" and "f4" floats as they are.
+    """
+
+    text: str
+    runs: list[dict[str, Any]]
+    exact: bool  # all records, in double precision
+    rows: int
+
+
+def pack(runs: list[Run], budget: int) -> Packed:
+    """The columns in at most `budget` characters: every record if it can be, else in single precision, else thinned."""
+    total = sum(len(run.columns["iteration"]) for run in runs)
+    share = 1.0
+    floats = ("f8", "f4")
+    if total > MOST_ROWS:
+        share, floats = MOST_ROWS / total, ("f4", "f4")
+    for kind in floats:
+        packed = _packed(runs, kind, share)
+        if len(packed.text) <= budget:
+            return packed
+    while len(packed.text) > budget and share > 1e-6:
+        share *= 0.9 * budget / len(packed.text)
+        packed = _packed(runs, "f4", share)
+    return packed
+
+
+def _packed(runs: list[Run], kind: str, share: float) -> Packed:
+    body, index, at, rows = [], [], 0, 0
+    for run in runs:
+        length = len(run.columns["iteration"])
+        metrics = [run.columns[name] for name in run.metrics] or [run.columns["iteration"]]
+        keep = thinned(metrics, max(50, int(length * share))) if share < 1 else np.arange(length)
+        rows += len(keep)
+        places: dict[str, tuple[int, str]] = {}
+        for name, column in run.columns.items():
+            if not np.isfinite(column).any():
+                continue
+            own = ("micro" if name == "seconds" else "step") if name in NOT_METRICS else kind
+            raw = _bytes(column[keep], own)
+            places[name] = (at, own)
+            body.append(raw)
+            at += len(raw)
+        index.append({"rows": len(keep), "recorded": length, "columns": places})
+    text = base64.b64encode(zlib.compress(b"".join(body), 6)).decode()
+    return Packed(text, index, kind == "f8" and share >= 1, rows)
+
+
+def _bytes(column: Array, kind: str) -> bytes:
+    """Little-endian numbers, all first bytes, then all second bytes, and so on: alike bytes compress well."""
+    if kind == "f4":
+        with np.errstate(over="ignore"):
+            column = column.astype("<f4")
+    elif kind != "f8":
+        whole = np.round(column * 1e6) if kind == "micro" else column
+        column = np.diff(whole, prepend=0.0)
+    size = column.itemsize
+    return np.ascontiguousarray(column.astype(f"<f{size}").view(np.uint8).reshape(-1, size).T).tobytes()

@@ -1,0 +1,131 @@
+"""The parts of the page that need no program: heading, table of runs, configurations. Every word is escaped."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from raydream.report.collect import Run
+from raydream.report.figures.reach import si
+from raydream.report.page.reproduce import reproduce
+
+COLUMNS = ("sfo", "rounds", "messages", "bytes", "seconds")
+
+
+def heading(title: str, every: list[Run], groups: dict[str, list[Run]], failures: Mapping[Any, str]) -> str:
+    """What was run, on what, and what came of it."""
+    config = next((r.config for r in every if r.config.get("problem", {}).get("agents", 1) > 1), every[0].config)
+    problem, topology, versions = (config.get(part) or {} for part in ("problem", "topology", "versions"))
+    lead = []
+    if problem:
+        samples = f"{problem['samples']} samples each" if problem.get("samples") else "samples drawn online"
+        lead.append(
+            f"{problem.get('name')}: {problem.get('agents')} agents with {samples}, "
+            f"x in {problem.get('dim_x')} and y in {problem.get('dim_y')} dimensions"
+        )
+    if topology:
+        lead.append(f"network: {topology.get('name')}, λ₂ = {topology.get('second_eigenvalue', float('nan')):.4g}")
+    made = ", ".join(f"{name} {version}" for name, version in {"raydream": config.get("raydream"), **versions}.items())
+    tiles = _of_one(every[0]) if len(every) == 1 and not failures else _of_many(every, groups, failures)
+    shown = "".join(
+        f'<div class="tile"><dt>{escape(name)}</dt><dd title="{escape(value)}">{escape(value)}</dd></div>'
+        for name, value in tiles.items()
+    )
+    only = every[0] if len(every) == 1 else None
+    if only is not None and only.reason and only.outcome != "completed":
+        lead.append(f"{only.outcome}: {only.reason}")
+    return (
+        f"<h1>{escape(title)}</h1><p class=lead>{escape('; '.join(lead))}{'.' if lead else ''}</p>"
+        f"<dl class=tiles>{shown}</dl>" + (f"<p class=made>{escape(made)}</p>" if config.get("raydream") else "")
+    )
+
+
+def _of_one(run: Run) -> dict[str, str]:
+    tiles = {
+        "outcome": run.outcome or "-",
+        "iterations": _number(run.last("iteration")),
+        "P(x̄)": f"{run.last('primal'):.6g}",
+        "‖∇P(x̄)‖": f"{run.last('grad_norm'):.3g}",
+        "SFO calls": si(run.last("sfo")),
+        "rounds": si(run.last("rounds")),
+        "payload": si(run.last("bytes")) + "B",
+        "seconds": f"{run.last('seconds'):.3g}",
+    }
+    tiles = {name: value for name, value in tiles.items() if value not in ("-", "nan", "nanB")}
+    return tiles | ({"recoveries": str(len(run.recoveries))} if run.recoveries else {})
+
+
+def _of_many(every: list[Run], groups: dict[str, list[Run]], failures: Mapping[Any, str]) -> dict[str, str]:
+    outcomes = Counter(run.outcome or "recorded" for run in every) + Counter({"failed": len(failures)})
+    best = min(groups, key=lambda label: min(_or_infinity(run.last("grad_norm")) for run in groups[label]))
+    seeds = len({run.seed for run in every})
+    return {
+        "runs": str(len(every) + len(failures)),
+        "methods": str(len(groups)),
+        "seeds": str(seeds),
+        "outcomes": ", ".join(f"{count} {name}" for name, count in outcomes.items() if count),
+        "least ‖∇P(x̄)‖ at the end": f"{min(_or_infinity(r.last('grad_norm')) for r in groups[best]):.3g} ({best})",
+    }
+
+
+def runs_table(every: list[Run], failures: Mapping[Any, str]) -> str:
+    """One row per run."""
+    names = ("method", "seed", "outcome", "iterations", "P(x̄)", "‖∇P(x̄)‖", "SFO", "rounds", "messages", "bytes", "s")
+    head = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in names)
+    rows = []
+    for run in every:
+        cells = [
+            (run.label, run.label),
+            ("" if run.seed is None else str(run.seed), run.seed),
+            (run.outcome or "-", run.outcome),
+            (_number(run.last("iteration")), run.last("iteration")),
+            (f"{run.last('primal'):.6g}", run.last("primal")),
+            (f"{run.last('grad_norm'):.4g}", run.last("grad_norm")),
+            *((_number(run.last(name)), run.last(name)) for name in COLUMNS),
+        ]
+        told = f' title="{escape(run.reason)}"' if run.reason else ""
+        row = "".join(f'<td data-sort="{escape(str(value))}">{escape(text)}</td>' for text, value in cells)
+        rows.append(f"<tr{told}>{row}</tr>")
+    for key, sentence in failures.items():
+        label, seed = key if isinstance(key, tuple) and len(key) == 2 else (key, "")
+        rows.append(
+            f'<tr class=failed><td data-sort="{escape(str(label))}">{escape(str(label))}</td>'
+            f'<td data-sort="{escape(str(seed))}">{escape(str(seed))}</td>'
+            f'<td data-sort="failed">failed</td><td colspan=8>{escape(sentence)}</td></tr>'
+        )
+    return f"<table id=runs><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def configurations(groups: dict[str, list[Run]]) -> str:
+    """For each label how to run it again, and its full configuration."""
+    parts = []
+    for place, (label, runs) in enumerate(groups.items()):
+        config = json.dumps(_short(runs[0].config), indent=2, default=str)
+        noted = [f"seed {run.seed}: {json.dumps(one, default=str)}" for run in runs for one in run.recoveries]
+        recoveries = f"<h4>Recoveries</h4><pre>{escape(chr(10).join(noted))}</pre>" if noted else ""
+        parts.append(
+            f"<details{' open' if place == 0 and len(groups) == 1 else ''}><summary>{escape(label)}</summary>"
+            f'<h4>To run it again <button type="button" class="copy">copy</button></h4>'
+            f"<pre>{escape(reproduce(runs))}</pre>{recoveries}<h4>Configuration</h4><pre>{escape(config)}</pre></details>"
+        )
+    return "".join(parts)
+
+
+def _short(config: dict[str, Any]) -> dict[str, Any]:
+    """The configuration with the mixing matrix named, not printed, where it is long."""
+    topology = config.get("topology") or {}
+    entries = len((topology.get("W") or {}).get("data", []))
+    if not entries:
+        return config
+    return {**config, "topology": {**topology, "W": f"{entries} entries in run.json"}}
+
+
+def _number(value: float) -> str:
+    if value != value:
+        return "-"
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:.4g}"
+
+
+def _or_infinity(value: float) -> float:
+    return float("inf") if value != value else value

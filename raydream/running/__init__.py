@@ -1,0 +1,1 @@
+"""One run: put together, looped, recorded, stopped, and gone on with."""

@@ -1,0 +1,84 @@
+"""The history: one row per record, measured and never estimated."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydream.backends.protocol import Snapshot
+from raydream.problems.protocol import Problem
+from raydream.running.metrics import ALPHA, lyapunov_pieces, measure
+from raydream.storage.history import Row, stacked_distances
+from raydream.storage.result import COLUMNS
+from raydream.types import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+MOST_DISTANCES = 2_000_000  # numbers, 16 MB
+
+
+class Recorder:
+    """The rows of the history, and what the paper's Lyapunov function needs."""
+
+    def __init__(self, problem: Problem, method: Any, diagnostics: bool) -> None:
+        self.problem, self.method, self.diagnostics = problem, method, diagnostics
+        self.rows: list[dict[str, float]] = []
+        self.names = ("Z", "G", "S") if diagnostics else ("Z", "S")  # the arrays that a record needs
+        self._shards = [problem.local(i) for i in range(problem.agents)] if diagnostics else []
+
+    def record(self, snapshot: Snapshot, seconds: float) -> dict[str, float]:
+        """Measure the state and append a row."""
+        row = Row({"iteration": snapshot.iteration, **snapshot.ledger.as_dict(), "seconds": seconds})
+        with np.errstate(all="ignore"):
+            row |= measure(self.problem, snapshot.arrays)
+            if self.diagnostics:
+                row |= lyapunov_pieces(
+                    self.problem, self._shards, snapshot.arrays, row["primal"], getattr(self.method, "eta", 1.0)
+                )
+            self.rows.append(row)
+            self._keep_distances(row, snapshot.arrays["Z"])
+        return row
+
+    def least_primal(self) -> tuple[float, str]:
+        """The least value of P and where it comes from: the problem, else the best record."""
+        known = self.problem.primal_minimum() if hasattr(self.problem, "primal_minimum") else None
+        if known is not None:
+            return float(known), "known"
+        return float(np.nanmin([row["primal"] for row in self.rows])), "best seen"
+
+    def table(self) -> "pd.DataFrame":
+        """The history, with Psi = P - P* + alpha gap and Phi where diagnostics were asked for."""
+        import pandas as pd
+
+        table = pd.DataFrame(self.rows)
+        if not self.diagnostics:
+            return table[list(COLUMNS)]
+        eta, p = getattr(self.method, "eta", 1.0), getattr(self.method, "p", None) or 1.0
+        table["Psi"] = table.primal - self.least_primal()[0] + ALPHA * table.gap
+        variance = (eta / (self.problem.agents * p) * table.V + eta / p * table.U).fillna(0.0)
+        table["Phi"] = table.Psi + table.C / (self.problem.agents * eta) + variance
+        return table[[*COLUMNS, "Psi", "C", "V", "U", "Phi"]]
+
+    def distances(self) -> Array | None:
+        """One row per record and one column per agent, if they were kept."""
+        return stacked_distances(self.rows)
+
+    def _keep_distances(self, row: Row, Z: Array) -> None:
+        """Measure them while there is room; the first record too many drops them all.
+
+        What counts is what is recorded, not what is planned: a resumed run, which may be longer, comes to the same.
+        """
+        if len(self.rows) * len(Z) <= MOST_DISTANCES:
+            row.distances = np.linalg.norm(Z - Z.mean(axis=0), axis=1)
+        elif (len(self.rows) - 1) * len(Z) <= MOST_DISTANCES:
+            for earlier in self.rows:
+                if isinstance(earlier, Row):
+                    earlier.distances = None
+
+    def remarks(self) -> dict[str, Any]:
+        """What the record says of the diagnostics."""
+        if not self.diagnostics:
+            return {}
+        value, source = self.least_primal()
+        return {"least_primal": {"value": value, "source": source}}

@@ -1,0 +1,126 @@
+"""Checkpoints: a run between two steps, on disk, whole or refused. Arrays by agent, no pickle, the manifest last."""
+
+import hashlib
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from raydream.agents.ledger import Ledger
+from raydream.backends.protocol import Plan, Snapshot
+from raydream.errors import CheckpointError
+from raydream.storage.files import whole_file
+from raydream.storage.history import Row, stacked_distances
+from raydream.types import Array
+
+FORMAT = 1
+WHOLE_COLUMNS = ("iteration", "sfo", "rounds", "messages", "bytes")
+
+
+@dataclass
+class Checkpoint:
+    """A snapshot of the agents, and what the driver has gathered by then.
+
+    The rows bring their distances along (see `Row`); those of checkpoints written before there were any have None.
+    """
+
+    snapshot: Snapshot
+    x_out: Array
+    seconds: float
+    rows: list[dict[str, float]]
+
+    def save(self, folder: Path, fingerprint: dict[str, str]) -> None:
+        """Write the arrays, then the manifest that makes them count, then remove what came before."""
+        folder.mkdir(parents=True, exist_ok=True)
+        columns = list(self.rows[0]) if self.rows else []
+        arrays = {f"state_{name}": array for name, array in self.snapshot.arrays.items()}
+        distances = stacked_distances(self.rows)
+        arrays |= {} if distances is None else {"distances": distances}
+        table = np.array([[row[column] for column in columns] for row in self.rows], dtype=np.float64)
+        buffer = io.BytesIO()
+        np.savez(buffer, x_out=self.x_out, history=table.reshape(len(self.rows), len(columns)), **arrays)  # type: ignore[arg-type]
+        content = buffer.getvalue()
+        name = f"state-{self.snapshot.iteration}.npz"
+        with whole_file(folder / name) as file:
+            file.write(content)
+        manifest = {
+            "format": FORMAT,
+            "iteration": self.snapshot.iteration,
+            "file": name,
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "ledger": self.snapshot.ledger.as_dict(),
+            "seconds": self.seconds,
+            "columns": columns,
+            "fingerprint": fingerprint,
+        }
+        with whole_file(folder / "manifest.json") as file:
+            file.write((json.dumps(manifest, indent=2) + "\n").encode())
+        for old in folder.glob("state-*.npz"):
+            if old.name != name:
+                old.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, folder: Path, fingerprint: dict[str, str], agents: int) -> "Checkpoint":
+        """The checkpoint of this very run, or one sentence about what is wrong with it."""
+        try:
+            manifest = json.loads((folder / "manifest.json").read_text())
+            if manifest["format"] != FORMAT:
+                raise CheckpointError(f"{folder} has format {manifest['format']}; this version reads format {FORMAT}.")
+            content = (folder / Path(manifest["file"]).name).read_bytes()
+            found = hashlib.sha256(content).hexdigest()
+            if found != manifest["sha256"]:
+                raise CheckpointError(
+                    f"{folder / manifest['file']} is damaged: its SHA-256 is {found[:12]}..., not the manifest's."
+                )
+            for part, wanted in fingerprint.items():
+                if manifest["fingerprint"].get(part) != wanted:
+                    raise CheckpointError(f"{folder} belongs to another run: its {part} differs.")
+            with np.load(io.BytesIO(content), allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            state = {name[6:]: array for name, array in arrays.items() if name.startswith("state_")}
+            if any(len(array) != agents for array in state.values()):
+                raise CheckpointError(f"{folder} does not hold one row for each of the {agents} agents.")
+            table = arrays["history"]
+            distances = arrays.get("distances", [None] * len(table))
+            rows = [_row(manifest["columns"], *pair) for pair in zip(table, distances, strict=True)]
+            snapshot = Snapshot(int(manifest["iteration"]), Ledger(**manifest["ledger"]), state)
+            return cls(snapshot, arrays["x_out"], float(manifest["seconds"]), rows)
+        except CheckpointError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile) as error:
+            raise CheckpointError(f"{folder} holds no readable checkpoint ({type(error).__name__}: {error}).") from None
+
+
+def _row(columns: list[str], values: Array, distances: Array | None) -> dict[str, float]:
+    row = Row(
+        (column, int(value) if column in WHOLE_COLUMNS else float(value))
+        for column, value in zip(columns, values, strict=True)
+    )
+    row.distances = distances
+    return row
+
+
+def fingerprint(plan: Plan) -> dict[str, str]:
+    """What a checkpoint must share with a run to be gone on from: the same problem, topology, method and seed."""
+    problem, W = plan.problem, plan.topology.W
+    x0, y0 = plan.start
+    facts: list[Any] = [problem.agents, problem.dim_x, problem.dim_y, problem.samples, repr(problem.constraint)]
+    facts.append(f"{problem.value(x0, y0):.9e}")
+    return {
+        "problem": _digest(repr(facts).encode()),
+        "topology": _digest(W.indptr.astype("<i8"), W.indices.astype("<i8"), W.data.astype("<f8")),
+        "method": repr(plan.method),
+        "seed": str(plan.seed),
+        "start": _digest(x0.astype("<f8"), y0.astype("<f8")),
+    }
+
+
+def _digest(*parts: Any) -> str:
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(part if isinstance(part, bytes) else np.ascontiguousarray(part).tobytes())
+    return total.hexdigest()

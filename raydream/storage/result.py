@@ -1,0 +1,127 @@
+"""What a run leaves behind: history, arrays, outcome, ledger, configuration; saved and loaded without pickle."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from raydream.agents.ledger import Ledger
+from raydream.storage.files import whole_file
+from raydream.types import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    "iteration", "sfo", "rounds", "messages", "bytes", "seconds", "primal", "grad_norm", "consensus", "tracking",
+)  # fmt: skip
+OUTCOMES = ("completed", "diverged", "budget", "target")
+
+
+@dataclass
+class Result:
+    """The outcome of one run.
+
+    history     DataFrame with one row per record (row t: the state after t iterations)
+    outcome     "completed", "diverged", "budget" or "target", and `reason` in words
+    ledger      the final bill
+    x_bar, y_bar  the mean of the agents' last iterates
+    x_out       the paper's output: x of a random agent at a random iteration before the last
+    arrays      the last state, one row per agent: Z, and G and S where the method has them
+    recoveries  what happened to agents that were lost on the way
+    distances   ||z_t(i) - z_bar_t||: one row per record, one column per agent. None in runs of more than two million
+                such numbers, and in those saved before there were any; a run that goes on from a checkpoint of those
+                times has rows of NaN for what came before it
+    config      everything needed to run it again
+    """
+
+    history: "pd.DataFrame"
+    outcome: str
+    reason: str
+    ledger: Ledger
+    x_bar: Array
+    y_bar: Array
+    x_out: Array
+    arrays: dict[str, Array]
+    config: dict[str, Any]
+    recoveries: list[dict[str, Any]] = field(default_factory=list)
+    distances: Array | None = None
+
+    def __repr__(self) -> str:
+        last = self.history.iloc[-1]
+        return (
+            f"<Result: {self.config['method']['name']}, {self.outcome} after {int(last.iteration)} iterations, "
+            f"P = {last.primal:.6g}, ||grad P|| = {last.grad_norm:.3g}, {self.ledger.sfo} SFO, "
+            f"{self.ledger.rounds} rounds>"
+        )
+
+    def report(self, path: Any, **options: Any) -> Path:
+        """One self-contained interactive page."""
+        from raydream.report import write_report
+
+        return write_report(path, self, **options)
+
+    @property
+    def plot(self) -> Any:
+        """Figures, such as `plot.convergence(x="sfo")`."""
+        from raydream.report import Plot
+
+        return Plot(self)
+
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Write history.csv, arrays.npz and, last, run.json; each appears whole or not at all."""
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        with whole_file(folder / "history.csv") as file:
+            file.write(self.history.to_csv(index=False).encode())
+        with whole_file(folder / "arrays.npz") as file:
+            more = {f"state_{name}": array for name, array in self.arrays.items()}
+            more |= {} if self.distances is None else {"distances": self.distances}
+            np.savez(file, x_bar=self.x_bar, y_bar=self.y_bar, x_out=self.x_out, **more)  # type: ignore[arg-type]
+        record = {
+            **self.config,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "ledger": self.ledger.as_dict(),
+            "recoveries": self.recoveries,
+        }
+        with whole_file(folder / "run.json") as file:
+            file.write((json.dumps(record, indent=2) + "\n").encode())
+        return folder
+
+
+def load(directory: str | os.PathLike[str]) -> Result:
+    """The result saved in a run directory."""
+    import pandas as pd
+
+    folder = Path(directory)
+    for name in ("run.json", "history.csv", "arrays.npz"):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(f"`directory` must be a run directory; {str(folder)!r} has no {name}.")
+    try:
+        record = json.loads((folder / "run.json").read_text())
+        history = pd.read_csv(folder / "history.csv")
+        with open(folder / "arrays.npz", "rb") as raw, np.load(raw, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        if (folder / "start.npz").exists():
+            record.setdefault("own_start", True)
+        recorded = {name: record.pop(name) for name in ("outcome", "reason", "ledger", "recoveries")}
+        return Result(
+            history=history,
+            outcome=recorded["outcome"],
+            reason=recorded["reason"],
+            ledger=Ledger(**recorded["ledger"]),
+            recoveries=recorded["recoveries"],
+            x_bar=arrays["x_bar"],
+            y_bar=arrays["y_bar"],
+            x_out=arrays["x_out"],
+            arrays={name[6:]: array for name, array in arrays.items() if name.startswith("state_")},
+            config=record,
+            distances=arrays.get("distances"),
+        )
+    except (ValueError, KeyError, TypeError, OSError, BadZipFile) as error:
+        raise ValueError(f"`directory` holds no readable run: {str(folder)!r} is damaged ({error}).") from error

@@ -1,0 +1,199 @@
+"""A comparison: the runs of several methods over several seeds, their tables, and the folder they are kept in."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import raydream
+from raydream.storage.files import whole_file
+from raydream.storage.record import read_record
+from raydream.storage.result import OUTCOMES, Result, load
+from raydream.studies.curves import reach_table, resampled_curves
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Key = tuple[str, int]  # a method's name and a seed
+
+
+@dataclass
+class Comparison:
+    """The runs of several methods over several seeds.
+
+    results   the finished runs by (method, seed); one that diverged is a result too
+    failures  the sentences of those that ended with an error
+    skipped   run directories that could not be read, with the reason
+    identity  what tells the problem, network and start from others
+    """
+
+    results: dict[Key, Result]
+    failures: dict[Key, str] = field(default_factory=dict)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    identity: dict[str, str] = field(default_factory=dict)
+    directory: Path | None = None
+
+    def __repr__(self) -> str:
+        methods = ", ".join(dict.fromkeys(name for name, _ in [*self.results, *self.failures]))
+        return f"<Comparison: {len(self.results)} runs of {methods}; {len(self.failures)} failed>"
+
+    def report(self, path: Any, **options: Any) -> Path:
+        """One self-contained interactive page."""
+        from raydream.report import write_report
+
+        return write_report(path, self, **options)
+
+    @property
+    def plot(self) -> Any:
+        """Figures, such as `plot.convergence(x="sfo")`."""
+        from raydream.report import Plot
+
+        return Plot(self)
+
+    @property
+    def history(self) -> "pd.DataFrame":
+        """All histories, one under the other, with the columns `method` and `seed` in front."""
+        import pandas as pd
+
+        tables = []
+        for (method, seed), result in self.results.items():
+            table = result.history.copy()
+            table.insert(0, "method", method)
+            table.insert(1, "seed", seed)
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["method", "seed"])
+
+    @property
+    def runs(self) -> "pd.DataFrame":
+        """One row per run: outcome, last metrics and bill; a failed run has its sentence as the reason."""
+        import pandas as pd
+
+        rows = []
+        for (method, seed), result in self.results.items():
+            last = result.history.iloc[-1]
+            row = {"method": method, "seed": seed, "outcome": result.outcome, "reason": result.reason}
+            row |= {"iterations": int(last.iteration), "primal": last.primal, "grad_norm": last.grad_norm}
+            rows.append({**row, **result.ledger.as_dict(), "seconds": last.seconds})
+        for (method, seed), sentence in self.failures.items():
+            rows.append({"method": method, "seed": seed, "outcome": "failed", "reason": sentence})
+        columns = ["method", "seed", "outcome", "reason", "iterations", "primal", "grad_norm"]
+        return pd.DataFrame(rows, columns=[*columns, "sfo", "rounds", "messages", "bytes", "seconds"])
+
+    def to_reach(
+        self, target: float, metric: str = "grad_norm", quantiles: tuple[float, float] = (0.25, 0.75)
+    ) -> "pd.DataFrame":
+        """SFO, rounds, bytes and seconds to first reach a target: median and quantiles over seeds, by method.
+
+        A seed that did not reach it counts as infinity; `reached` says how many of the `seeds` did.
+        """
+        histories: dict[Key, pd.DataFrame | None] = {key: result.history for key, result in self.results.items()}
+        return reach_table(histories | dict.fromkeys(self.failures), target, metric, quantiles)
+
+    def curves(
+        self,
+        x: str = "sfo",
+        y: str = "primal",
+        points: int = 200,
+        quantiles: tuple[float, float] = (0.25, 0.75),
+    ) -> "pd.DataFrame":
+        """`y` over `x` on a common axis, by method: median, low and high over seeds, and the number of `runs` there.
+
+        A run is a step function; before its first record and after its last it has no value.
+        """
+        return resampled_curves({key: result.history for key, result in self.results.items()}, x, y, points, quantiles)
+
+    def save(self, directory: Any) -> Path:
+        """Write comparison.json and one folder per run, `<method>/seed-<seed>`; existing runs are not replaced."""
+        root = Path(directory)
+        if self.directory is not None and root.resolve() == self.directory.resolve():
+            return root
+        for key in [*self.results, *self.failures]:
+            if (folder_of(root, key) / "run.json").exists():
+                raise FileExistsError(
+                    f"`directory` must not hold a run already; {str(folder_of(root, key))!r} does. Choose another."
+                )
+        methods = {name: result.config["method"] for (name, _), result in self.results.items()}
+        write_index(root, self.identity, methods, sorted({seed for _, seed in [*self.results, *self.failures]}))
+        for key, result in self.results.items():
+            result.save(folder_of(root, key))
+        for key, sentence in self.failures.items():
+            write_failure(folder_of(root, key), key, sentence)
+        return root
+
+    @classmethod
+    def load(cls, directory: Any) -> "Comparison":
+        """All runs found in a directory; those that cannot be read are named in `skipped`."""
+        root = Path(directory)
+        folders = [folder for folder in root.glob("*/seed-*") if folder.is_dir() and _seed_of(folder) is not None]
+        if not folders:
+            raise FileNotFoundError(
+                f"`directory` must hold runs in folders <method>/seed-<number>; {str(root)!r} has none."
+            )
+        found = cls({}, directory=root)
+        index: dict[str, Any] = {}
+        try:
+            index = read_index(root)
+        except ValueError as error:
+            found.skipped.append((str(root / "comparison.json"), str(error)))
+        found.identity = index.get("identity", {})
+        order = list(index.get("methods", {}))
+        for folder in sorted(folders, key=lambda one: (_place(order, one.parent.name), one.parent.name, _seed_of(one))):
+            key = folder.parent.name, _seed_of(folder) or 0
+            try:
+                if (folder / "failure.json").exists():
+                    found.failures[key] = str(json.loads((folder / "failure.json").read_text())["sentence"])
+                else:
+                    found.results[key] = _finished(folder)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                found.skipped.append((str(folder), str(error)))
+        return found
+
+
+def folder_of(root: Path, key: Key) -> Path:
+    """Where a run is kept."""
+    return root / key[0] / f"seed-{key[1]}"
+
+
+def write_failure(folder: Path, key: Key, sentence: str) -> None:
+    """failure.json, in the place of a run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with whole_file(folder / "failure.json") as file:
+        file.write((json.dumps({"method": key[0], "seed": key[1], "sentence": sentence}, indent=2) + "\n").encode())
+
+
+def write_index(root: Path, identity: dict[str, str], methods: dict[str, Any], seeds: list[int]) -> None:
+    """comparison.json: the methods and seeds, and what tells the problem from others."""
+    root.mkdir(parents=True, exist_ok=True)
+    record = {"raydream": raydream.__version__, "identity": identity, "methods": methods, "seeds": seeds}
+    with whole_file(root / "comparison.json") as file:
+        file.write((json.dumps(record, indent=2) + "\n").encode())
+
+
+def read_index(root: Path) -> dict[str, Any]:
+    """comparison.json, or nothing where there is none."""
+    try:
+        record = json.loads((root / "comparison.json").read_text())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise ValueError(f"{str(root / 'comparison.json')!r} is damaged ({error}).") from None
+    if not isinstance(record, dict):
+        raise ValueError(f"{str(root / 'comparison.json')!r} is damaged (it is no object).")
+    return record
+
+
+def _finished(folder: Path) -> Result:
+    """The run in a folder, or a sentence that says why there is none."""
+    outcome = read_record(folder)["outcome"]
+    if outcome not in OUTCOMES:
+        raise ValueError(f"{str(folder)!r} holds a run that did not finish (its outcome is {outcome!r}).")
+    return load(folder)
+
+
+def _seed_of(folder: Path) -> int | None:
+    text = folder.name.removeprefix("seed-")
+    return int(text) if text.isdigit() else None
+
+
+def _place(order: list[str], name: str) -> int:
+    return order.index(name) if name in order else len(order)

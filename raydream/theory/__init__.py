@@ -1,0 +1,5 @@
+"""Theory: what DREAM's theorem prescribes and predicts, and how costs grow as the papers state it."""
+
+from raydream.theory.theorem import ALPHA, C1, C2, DreamParameters, dream_parameters, parameters_for, starting_gap
+
+__all__ = ["ALPHA", "C1", "C2", "DreamParameters", "dream_parameters", "parameters_for", "starting_gap"]

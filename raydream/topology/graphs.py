@@ -1,0 +1,140 @@
+"""Builders of topologies: well-known graphs, random ones, and the user's own."""
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+from scipy.sparse import diags_array
+
+from raydream import checks
+from raydream.topology.links import agents_in_rows, first_connected, from_networkx, graph_of, grid_of, torus_of
+from raydream.topology.network import Topology
+from raydream.topology.weights import weighed
+from raydream.types import Sparse
+
+
+def ring(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+    """Agents in a circle, each linked to the next."""
+    return weighed("ring", torus_of(agents_in_rows(m, rows=1)), self_weight, weights)
+
+
+def path(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+    """Agents in a line, each linked to the next."""
+    return weighed("path", grid_of(agents_in_rows(m, rows=1)), self_weight, weights)
+
+
+def grid(m: int, rows: int | None = None, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+    """A rectangle of `rows` rows (the most square one if not given), each agent linked to those beside it."""
+    return weighed("grid", grid_of(agents_in_rows(m, rows)), self_weight, weights)
+
+
+def torus(m: int, rows: int | None = None, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+    """A grid whose opposite sides are joined."""
+    return weighed("torus", torus_of(agents_in_rows(m, rows)), self_weight, weights)
+
+
+def star(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+    """Agent 0 linked to all others."""
+    m = checks.whole("m", m, at_least=1)
+    return weighed("star", graph_of(m, [(np.zeros(m, dtype=np.int64), np.arange(m))]), self_weight, weights)
+
+
+def complete(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+    """Every agent linked to every other; metropolis weights make one gossip round the exact mean."""
+    m = checks.whole("m", m, at_least=1)
+    return weighed("complete", graph_of(m, [np.triu_indices(m, 1)]), self_weight, weights)
+
+
+def hypercube(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+    """Agents linked when their numbers differ in one binary digit; m is a power of two."""
+    m = checks.whole("m", m, at_least=1)
+    if m & (m - 1):
+        near = 1 << (m.bit_length() - 1)
+        raise ValueError(f"`m` must be a power of two for a hypercube; got {m}. Use {near} or {2 * near}.")
+    i = np.arange(m)
+    links = [(i, i ^ (1 << k)) for k in range(m.bit_length() - 1)]
+    return weighed("hypercube", graph_of(m, links), self_weight, weights)
+
+
+def exponential(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+    """Agent i linked to i + 2^k and i - 2^k modulo m for every 2^k < m."""
+    m = checks.whole("m", m, at_least=1)
+    i = np.arange(m)
+    links = [(i, (i + (1 << k)) % m) for k in range((m - 1).bit_length())]
+    return weighed("exponential", graph_of(m, links), self_weight, weights)
+
+
+def erdos_renyi(
+    m: int,
+    probability: float,
+    seed: int = 0,
+    self_weight: float | None = None,
+    weights: str = "metropolis",
+) -> Topology:
+    """Every pair linked with `probability`, independently; drawn again until the graph is connected."""
+    import networkx
+
+    m = checks.whole("m", m, at_least=1)
+    probability = checks.probability("probability", probability)
+    stream = random.Random(checks.whole("seed", seed))
+
+    def draw() -> Sparse:
+        return from_networkx(networkx.fast_gnp_random_graph(m, probability, seed=stream))
+
+    remedy = f"`probability` {probability:g} is too small, try more than log(m)/m = {math.log(m) / m:.3g}"
+    return weighed("erdos_renyi", first_connected(draw, remedy), self_weight, weights)
+
+
+def random_regular(
+    m: int, degree: int, seed: int = 0, self_weight: float | None = None, weights: str = "metropolis"
+) -> Topology:
+    """A random graph in which every agent has `degree` neighbours; drawn again until it is connected."""
+    import networkx
+
+    m = checks.whole("m", m, at_least=1)
+    degree = checks.whole("degree", degree)
+    stream = random.Random(checks.whole("seed", seed))
+    if degree >= m:
+        raise ValueError(f"`degree` must be below the number of agents, {m}; got {degree}.")
+    if m * degree % 2:
+        raise ValueError(f"`degree` must be even when `m` is odd; got degree {degree} for {m} agents.")
+    if degree < min(2, m - 1):
+        raise ValueError(f"`degree` must be at least {min(2, m - 1)} to connect {m} agents; got {degree}.")
+
+    def draw() -> Sparse:
+        if degree <= m // 2:
+            return from_networkx(networkx.random_regular_graph(degree, m, seed=stream))
+        # Pairing up nearly all agents at random hardly ever succeeds: draw the links that are missing instead.
+        missing = networkx.random_regular_graph(m - 1 - degree, m, seed=stream)
+        return from_networkx(networkx.complement(missing))
+
+    remedy = f"`degree` {degree} is too small for {m} agents, try 3 or more"
+    return weighed("random_regular", first_connected(draw, remedy), self_weight, weights)
+
+
+def from_graph(graph: Any, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+    """The links of an undirected networkx graph; its loops, parallel edges and attributes count for nothing.
+
+    Agents are numbered by the order of the node labels, or of their insertion where labels have no order.
+    """
+    return weighed(getattr(graph, "name", "") or "graph", from_networkx(graph), self_weight, weights)
+
+
+def from_matrix(W: Any, graph: Any = None) -> Topology:
+    """A mixing matrix of the user's own, dense or sparse, checked to live on `graph` if one is given."""
+    topology = Topology(W)
+    if graph is None:
+        return topology
+    links = from_networkx(graph)
+    if links.shape != topology.W.shape:
+        raise ValueError(f"`W` has {topology.m} agents but `graph` has {links.shape[0]}.")
+    wrong = ((topology.W - diags_array(topology.W.diagonal())) != 0) != (links != 0)
+    if wrong.nnz:
+        i, j = (int(index[0]) for index in wrong.nonzero())
+        linked = "linked" if links[i, j] else "not linked"
+        raise ValueError(
+            f"`W` must be supported on the network (Assumption 2.5a); agents {i} and {j} are {linked} "
+            f"in `graph` but W[{i}, {j}] is {topology.W[i, j]:.6g}."
+        )
+    return topology
