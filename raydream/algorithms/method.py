@@ -26,7 +26,7 @@ class Mixing(NamedTuple):
 class Method(Protocol):
     """A method, as everything outside `algorithms` sees it."""
 
-    facts: ClassVar[Facts]
+    facts: ClassVar[Facts | None] = None
 
     def init(self, agents: Agents) -> Any:
         """A program (or plain function) that returns the first state."""

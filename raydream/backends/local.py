@@ -1,14 +1,15 @@
 """All agents in this process: the same programs and the same bits, with no messages to wait for."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from raydream.agents import Agents
 from raydream.agents.ledger import Ledger
 from raydream.agents.streams import Streams
 from raydream.backends.host import Host
-from raydream.backends.protocol import Keep, Names, Plan, Snapshot
+from raydream.backends.protocol import Keep, Names, Place, Plan, Recovery, Snapshot
 from raydream.program import parts_of
 
 
@@ -16,20 +17,31 @@ from raydream.program import parts_of
 class LocalBackend:
     """Every agent in the calling process."""
 
+    name: ClassVar[str] = "local"
+
     def open(self, plan: Plan) -> "LocalSession":
         """Build all rows here."""
         return LocalSession(plan)
 
     def describe(self) -> dict[str, Any]:
         """The name is all there is."""
-        return {"name": "local"}
+        return {"name": self.name}
+
+    def shared(self, agents: int) -> AbstractContextManager[None]:
+        """There is nothing to share."""
+        return nullcontext()
+
+    def for_agents(self, agents: int) -> "LocalBackend":
+        """Any number will do."""
+        return self
 
 
 class LocalSession:
     """The rows of all m agents, driven by one loop."""
 
     def __init__(self, plan: Plan) -> None:
-        self.recoveries: list[dict[str, Any]] = []
+        self.recoveries: list[Recovery] = []
+        self.places: list[Place] = []
         self._W, m = plan.topology.W, plan.topology.m
         agents = Agents(
             range(m),

@@ -1,8 +1,9 @@
 """Where the agents live. A backend opens a session; the driver asks the session for blocks of iterations."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from raydream.agents.ledger import Ledger
 from raydream.problems.protocol import Problem
@@ -47,10 +48,37 @@ class Snapshot:
 Names = Sequence[str] | None
 
 
-class Session(Protocol):
-    """The agents of one run, alive."""
+class Place(TypedDict):
+    """Where an actor lives."""
 
-    recoveries: list[dict[str, Any]]
+    actor: int
+    agents: list[int]
+    node: str
+    address: str
+    pid: int
+
+
+class Recovery(TypedDict):
+    """What happened when actors were lost."""
+
+    iteration: int
+    rolled_back_to: int
+    actors: list[int]
+    agents: list[int]
+    reason: str
+
+
+class Session(Protocol):
+    """The agents of one run, alive.
+
+    recoveries  what happened to those that were lost
+    places      where the actors live; nothing where there are none
+    """
+
+    @property
+    def recoveries(self) -> list[Recovery]: ...
+    @property
+    def places(self) -> list[Place]: ...
 
     def init(self, collect: Names) -> Snapshot:
         """Run the method's `init`."""
@@ -69,13 +97,25 @@ class Session(Protocol):
 
 
 class Backend(Protocol):
-    """A place where agents can live."""
+    """A place where agents can live.
+
+    name  by which `raydream.backends.registry.BACKENDS` knows it
+    """
+
+    @property
+    def name(self) -> str: ...
 
     def open(self, plan: Plan) -> Session:
         """Start the agents of a run."""
 
     def describe(self) -> dict[str, Any]:
-        """What the run's record says of the backend."""
+        """What the run's record says of the backend: its name, and the settings that make it again."""
+
+    def shared(self, agents: int) -> AbstractContextManager[None]:
+        """While this lasts, runs of at most so many agents use one and the same place, which is made once."""
+
+    def for_agents(self, agents: int) -> "Backend":
+        """The same backend for a run of another number of agents, such as one machine's."""
 
 
 def arrays_of(state: Any, names: Names = None) -> dict[str, Array]:

@@ -1,22 +1,26 @@
-"""A backend by name, or the configured one that was given."""
+"""The backends by name."""
 
 from typing import Any
 
 from raydream.backends.protocol import Backend
-from raydream.checks import choice
+from raydream.registry import Registry
+
+BACKENDS: Registry[type[Any]] = Registry(
+    "backend",
+    {
+        "ray": "raydream.backends.ray.backend:RayBackend",
+        "local": "raydream.backends.local:LocalBackend",
+    },
+)
 
 
 def backend_from(backend: Any) -> Backend:
-    """The backend that `run` was asked for."""
-    if not isinstance(backend, str):
-        if not callable(getattr(backend, "open", None)):
-            raise TypeError(f'`backend` must be "ray", "local" or a configured backend; got {backend!r}.')
-        configured: Backend = backend
-        return configured
-    if choice("backend", backend, ("local", "ray")) == "local":
-        from raydream.backends.local import LocalBackend
-
-        return LocalBackend()
-    from raydream.backends.ray import RayBackend
-
-    return RayBackend()
+    """The backend of this name, or the configured one that was given."""
+    if isinstance(backend, str):
+        made: Backend = BACKENDS.find(backend)()
+        return made
+    if not callable(getattr(backend, "open", None)):
+        known = ", ".join(f'"{name}"' for name in BACKENDS)
+        raise TypeError(f"`backend` must be {known} or a configured backend; got {backend!r}.")
+    configured: Backend = backend
+    return configured

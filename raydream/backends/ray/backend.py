@@ -2,8 +2,9 @@
 
 import contextlib
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from raydream.backends.protocol import Plan
 from raydream.backends.ray.routing import Packing, Router, block_sizes
@@ -27,6 +28,7 @@ class RayBackend:
     patience          seconds that an actor waits for a neighbour before the run is reported as hanging
     """
 
+    name: ClassVar[str] = "ray"
     agents_per_actor: Packing = 1
     links: str = "direct"
     address: str | None = None
@@ -70,7 +72,23 @@ class RayBackend:
         """What the run's record says of the backend."""
         packing = self.agents_per_actor if isinstance(self.agents_per_actor, int | str) else list(self.agents_per_actor)
         settings = {"agents_per_actor": packing, "links": self.links, "placement": self.placement}
-        return {"name": "ray", **settings, "cpus_per_actor": self.cpus_per_actor, "patience": self.patience}
+        return {"name": self.name, **settings, "cpus_per_actor": self.cpus_per_actor, "patience": self.patience}
+
+    def shared(self, agents: int) -> AbstractContextManager[None]:
+        """One Ray for all runs, with room for the actors of the largest."""
+        from raydream.backends.ray.runtime import attached
+
+        return attached(self.address, max(1, len(block_sizes(self.agents_per_actor, agents, cpus()))))
+
+    def for_agents(self, agents: int) -> "RayBackend":
+        """The same; sizes that are listed for another number of agents give way to one agent each."""
+        listed = not isinstance(self.agents_per_actor, int | str)
+        return replace(self, agents_per_actor=1) if listed or agents == 1 else self
+
+
+def cpus() -> int:
+    """The CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _sample(packing: Packing) -> tuple[int, int]:

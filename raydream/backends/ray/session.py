@@ -11,7 +11,7 @@ import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError
 
 from raydream.agents.ledger import Ledger
-from raydream.backends.protocol import Keep, Names, Plan, Snapshot
+from raydream.backends.protocol import Keep, Names, Place, Plan, Recovery, Snapshot
 from raydream.backends.ray.agent import Agent, Failure, Report
 from raydream.backends.ray.placement import Placement
 from raydream.backends.ray.routing import Router
@@ -38,13 +38,13 @@ class RaySession:
     def __init__(
         self, plan: Plan, router: Router, placement: Placement, links: str, patience: float, release: Callable[[], None]
     ) -> None:
-        self.recoveries: list[dict[str, Any]] = []
+        self.recoveries: list[Recovery] = []
         self._plan, self._router, self._placement = plan, router, placement
         self._links, self._patience, self._release = links, patience, release
         self._run, self._secret, self._epoch = secrets.token_bytes(16), secrets.token_bytes(32), 0
         self._actors: dict[int, Any] = {}
         self._built: set[int] = set()
-        self._places: dict[int, dict[str, Any]] = {}
+        self._places: dict[int, Any] = {}
         self._world = ray.put({
             "network": plan.topology.network,
             "constraint": plan.problem.constraint,
@@ -64,7 +64,7 @@ class RaySession:
             raise
 
     @property
-    def places(self) -> list[dict[str, Any]]:
+    def places(self) -> list[Place]:
         """Where each actor lives, and its agents."""
         return [
             {"actor": number, "agents": list(self._router.hosted(number)), **self._places[number]}
