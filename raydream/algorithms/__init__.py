@@ -53,18 +53,22 @@ from raydream.algorithms.gtda import GTDA
 from raydream.algorithms.gtgda import GTGDA
 from raydream.algorithms.gtsrvr import GTSRVR
 from raydream.algorithms.state import Iterates, Tracked
+from raydream.registry import Registry
 
-METHODS: dict[str, type[Any]] = {
-    "dream": DREAM,
-    "gt-da": GTDA,
-    "gt-gda": GTGDA,
-    "gt-srvr": GTSRVR,
-    "dm-hsgd": DMHSGD,
-    "dgda-vr": DGDAVR,
-    "gda": GDA,
-    "sgda": SGDA,
-    "dgda": DGDA,
-}
+METHODS: Registry[type[Any]] = Registry(
+    "method",
+    {
+        "dream": DREAM,
+        "gt-da": GTDA,
+        "gt-gda": GTGDA,
+        "gt-srvr": GTSRVR,
+        "dm-hsgd": DMHSGD,
+        "dgda-vr": DGDAVR,
+        "gda": GDA,
+        "sgda": SGDA,
+        "dgda": DGDA,
+    },
+)
 
 __all__ = [
     "DGDA",

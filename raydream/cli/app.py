@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from raydream import __version__
+from raydream.storage.files import next_free
+from raydream.studies.defaults import SEARCH, SPACE
 
 app = typer.Typer(
     name="raydream",
@@ -173,6 +175,9 @@ def run(
 def resume(
     directory: Annotated[str, typer.Argument(help="A run directory with a checkpoint.")],
     iterations: Annotated[int | None, typer.Option(help="New total of iterations (default: as planned).")] = None,
+    problem: Annotated[
+        str | None, typer.Option(help="The package.module:make that run.json names: your word that it may be run.")
+    ] = None,
     backend: Annotated[str | None, typer.Option(help="ray or local (default: as before).")] = None,
     agents_per_actor: AgentsPerActor = "1",
     links: Links = "direct",
@@ -186,7 +191,7 @@ def resume(
     import raydream
 
     where = None if backend is None else configured(backend, agents_per_actor, links, address, placement)
-    result = raydream.resume(directory, iterations=iterations, backend=where)
+    result = raydream.resume(directory, iterations=iterations, backend=where, problem=problem)
     finish(result, Path(directory), f"{result.config['method']['name']}, resumed")
 
 
@@ -257,8 +262,8 @@ def tune(
     budget: Annotated[float, typer.Option(help="How much each trial may spend.")],
     axis: Annotated[str, typer.Option(help="Of what: sfo, rounds or seconds.")] = "sfo",
     methods: Annotated[str, typer.Option(help="Names, such as dream,gt-gda.")] = "dream,dm-hsgd,gt-da,gt-gda,gt-srvr",
-    space: Annotated[str, typer.Option(help="paper (the DREAM paper's grids) or wide.")] = "wide",
-    search: Annotated[str, typer.Option(help="grid, random or halving.")] = "random",
+    space: Annotated[str, typer.Option(help="paper (the DREAM paper's grids) or wide.")] = SPACE,
+    search: Annotated[str, typer.Option(help="grid, random or halving.")] = SEARCH,
     trials: Annotated[int | None, typer.Option(help="The most configurations of one method.")] = None,
     metric: Annotated[str, typer.Option(help="primal or grad_norm, at the budget.")] = "primal",
     problem: ProblemName = "robust-logistic",
@@ -539,11 +544,3 @@ def configured(
     sizes = [int(word) for word in words] if agents_per_actor != "auto" else []
     packing = "auto" if not sizes else sizes[0] if len(sizes) == 1 else sizes
     return RayBackend(agents_per_actor=packing, links=links, address=address, placement=placement)
-
-
-def next_free(folder: Path, name: str) -> Path:
-    """folder/name-1, -2, ...: the first that does not exist."""
-    number = 1
-    while (folder / f"{name}-{number}").exists():
-        number += 1
-    return folder / f"{name}-{number}"

@@ -1,7 +1,6 @@
 """Plain functions as Ray tasks on this machine's CPUs, results as they finish."""
 
 import contextlib
-import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -14,11 +13,6 @@ from raydream.backends.ray.runtime import attached
 from raydream.backends.ray.sending import check_sendable
 
 AsFinished = Generator[tuple[int, Any], None, None]
-
-
-def cpus() -> int:
-    """The CPUs that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextlib.contextmanager
