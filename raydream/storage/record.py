@@ -223,7 +223,7 @@ class RunRecord:
             settings=_settings_from_json(found),
             backend=found.values("backend"),
             asked=found.values("asked"),
-            constants=found.numbers("constants") if found.has("constants") else None,
+            constants=_constants_from_json(found),
             own_start=found.flag("own_start", False),
             raydream=found.text("raydream", ""),
             versions=found.texts("versions"),
@@ -265,6 +265,14 @@ def _settings_from_json(found: Fields) -> Settings:
     )
 
 
+def _constants_from_json(found: Fields) -> dict[str, float] | None:
+    """The theorem's constants, which a run does not need: nonsense is left out."""
+    try:
+        return found.numbers("constants") if found.has("constants") else None
+    except RecordError:
+        return None
+
+
 def _ledger_from_json(found: Fields) -> Ledger:
     return Ledger(**{name: found.whole(name, most=None) for name in vars(Ledger())})
 
@@ -296,7 +304,10 @@ def _spec_to_json(spec: Spec | None) -> dict[str, Any] | None:
 
 
 def _spec_from_json(found: Fields) -> Spec | None:
+    """How a part was named; one without a name does not say how it was made."""
     if not found.has("spec"):
         return None
     inner = found.inner("spec")
+    if not inner.has("name"):
+        return None
     return Spec(inner.text("name"), inner.values("parameters"))
