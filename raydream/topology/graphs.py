@@ -18,7 +18,7 @@ from raydream.topology.builders import (
     Weights,
     builder,
 )
-from raydream.topology.links import agents_in_rows, first_connected, from_networkx, graph_of, grid_of, torus_of
+from raydream.topology.adjacency import agents_in_rows, first_connected, from_networkx, graph_of, grid_of, torus_of
 from raydream.topology.network import Topology
 from raydream.topology.weights import weighed
 from raydream.types import Sparse
