@@ -54,7 +54,7 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_NAMES[name]), name)
     if name == "__all__":
         return sorted([*_MODULES, *_NAMES, *_methods()])
-    if not name.startswith("_") and name in _methods():
+    if name[:1].isupper() and name in _methods():  # modules, which Python asks for here too, are lower case
         return _methods()[name]
     raise AttributeError(f"module 'raydream' has no attribute {name!r}")
 
