@@ -11,8 +11,9 @@ Whoever asks for a value (the class itself, the command line, a form, a tuning) 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import lru_cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from raydream import checks
 
@@ -107,7 +108,17 @@ class Parameter:
 
 def parameters_of(maker: Callable[..., Any]) -> dict[str, Parameter]:
     """The parameters of a dataclass or of a function, by name."""
-    hints = get_type_hints(maker, include_extras=True)
+    return dict(_of_class(maker)) if isinstance(maker, type) else _declared(maker)
+
+
+@lru_cache(maxsize=256)
+def _of_class(kind: type[Any]) -> dict[str, Parameter]:
+    """Classes are asked again and again, whenever one of their things is made."""
+    return _declared(kind)
+
+
+def _declared(maker: Callable[..., Any]) -> dict[str, Parameter]:
+    hints = _hints(maker)
     if is_dataclass(maker) and isinstance(maker, type):
         given = {f.name: REQUIRED if f.default is MISSING else f.default for f in fields(maker) if f.init}
     else:
@@ -138,6 +149,14 @@ def call(maker: Callable[..., Any], name: str, parameters: Mapping[str, Any], *a
     return maker(*arguments, **parameters)
 
 
+def _hints(maker: Callable[..., Any]) -> dict[str, Any]:
+    """The types; none where one of them is known to type checkers alone, and no rule can be read."""
+    try:
+        return get_type_hints(maker, include_extras=True)
+    except NameError:
+        return {}
+
+
 def _parameter(name: str, default: Any, hint: Any) -> Parameter:
     help, rules, optional = "", [], default is None
     alternatives = [hint]
@@ -154,6 +173,8 @@ def _parameter(name: str, default: Any, hint: Any) -> Parameter:
                 alternatives.insert(0, inner)
         elif get_origin(one) in (Union, UnionType):
             alternatives[:0] = get_args(one)
+        elif get_origin(one) is Literal:
+            rules.append(one_of(get_args(one)))
         elif one is NoneType:
             optional = True
         elif one in PLAIN:
