@@ -10,7 +10,7 @@ Whoever asks for a value (the class itself, the command line, a form, a tuning) 
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -120,7 +120,7 @@ def _of_class(kind: type[Any]) -> dict[str, Parameter]:
 def _declared(maker: Callable[..., Any]) -> dict[str, Parameter]:
     hints = _hints(maker)
     if is_dataclass(maker) and isinstance(maker, type):
-        given = {f.name: REQUIRED if f.default is MISSING else f.default for f in fields(maker) if f.init}
+        given = {field.name: _default(field) for field in fields(maker) if field.init}
     else:
         given = {
             p.name: REQUIRED if p.default is p.empty else p.default
@@ -149,6 +149,12 @@ def call(maker: Callable[..., Any], name: str, parameters: Mapping[str, Any], *a
     return maker(*arguments, **parameters)
 
 
+def _default(field: Field[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return REQUIRED if field.default is MISSING else field.default
+
+
 def _hints(maker: Callable[..., Any]) -> dict[str, Any]:
     """The types; none where one of them is known to type checkers alone, and no rule can be read."""
     try:
@@ -158,7 +164,7 @@ def _hints(maker: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _parameter(name: str, default: Any, hint: Any) -> Parameter:
-    help, rules, optional = "", [], default is None
+    help, rules, optional, free = "", [], default is None, False
     alternatives = [hint]
     while alternatives:
         one = alternatives.pop(0)
@@ -179,4 +185,6 @@ def _parameter(name: str, default: Any, hint: Any) -> Parameter:
             optional = True
         elif one in PLAIN:
             rules.append(PLAIN[one])
-    return Parameter(name, default, tuple(rules), optional, help)
+        else:
+            free = True  # a type of which nothing is known: whoever takes it must look at it
+    return Parameter(name, default, () if free else tuple(rules), optional, help)
