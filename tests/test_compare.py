@@ -13,9 +13,9 @@ from saboteurs import Sabotaged
 from test_ray import assert_same_bits
 
 import raydream as rd
+from raydream.columns import RECORDED as COLUMNS
 from raydream.errors import MixingWarning
 from raydream.problems import OnlineQuadraticGame, QuadraticGame
-from raydream.storage.result import COLUMNS
 
 RING = rd.topology.ring(4)
 METHODS = {

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from raydream.backends.protocol import Recovery
 from raydream.dashboard.watching.watched import Watched
 from raydream.report import figures, theme
 from raydream.report.collect import Run, collect, grouped
@@ -41,7 +42,7 @@ class Seen:
     config: dict[str, Any]
     outcome: str
     reason: str
-    recoveries: list[dict[str, Any]]
+    recoveries: list[Recovery]
 
 
 def runs_of(watched: Sequence[Watched]) -> list[Run]:

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from raydream.algorithms.method import parameter_of
 from raydream.backends.protocol import Snapshot
+from raydream.columns import RECORDED
 from raydream.problems.protocol import Problem
 from raydream.running.metrics import ALPHA, lyapunov_pieces, measure
 from raydream.storage.history import Row, stacked_distances
-from raydream.storage.result import COLUMNS
 from raydream.types import Array
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Recorder:
             row |= measure(self.problem, snapshot.arrays)
             if self.diagnostics:
                 row |= lyapunov_pieces(
-                    self.problem, self._shards, snapshot.arrays, row["primal"], getattr(self.method, "eta", 1.0)
+                    self.problem, self._shards, snapshot.arrays, row["primal"], parameter_of(self.method, "eta", 1.0)
                 )
             self.rows.append(row)
             self._keep_distances(row, snapshot.arrays["Z"])
@@ -53,12 +54,12 @@ class Recorder:
 
         table = pd.DataFrame(self.rows)
         if not self.diagnostics:
-            return table[list(COLUMNS)]
-        eta, p = getattr(self.method, "eta", 1.0), getattr(self.method, "p", None) or 1.0
+            return table[list(RECORDED)]
+        eta, p = parameter_of(self.method, "eta", 1.0), parameter_of(self.method, "p", None) or 1.0
         table["Psi"] = table.primal - self.least_primal()[0] + ALPHA * table.gap
         variance = (eta / (self.problem.agents * p) * table.V + eta / p * table.U).fillna(0.0)
         table["Phi"] = table.Psi + table.C / (self.problem.agents * eta) + variance
-        return table[[*COLUMNS, "Psi", "C", "V", "U", "Phi"]]
+        return table[[*RECORDED, "Psi", "C", "V", "U", "Phi"]]
 
     def distances(self) -> Array | None:
         """One row per record and one column per agent, if they were kept."""

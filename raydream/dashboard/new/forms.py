@@ -14,7 +14,7 @@ from raydream.data.splits import KINDS as SPLITS
 from raydream.data.store import KNOWN
 from raydream.data.synthetic import synthetic
 from raydream.problems import OnlineQuadraticGame, QuadraticGame
-from raydream.running.stopping import Limits
+from raydream.storage.settings import Limits
 from raydream.topology import WEIGHTS
 from raydream.topology.mixing import METHODS as MIXINGS
 from raydream.topology.mixing import MOMENTA

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from raydream.report.collect import NOT_METRICS, Run
+from raydream.columns import AXES
+from raydream.report.collect import Run
 from raydream.report.figures.bands import thinned
 from raydream.types import Array
 
@@ -55,7 +56,7 @@ def _packed(runs: list[Run], kind: str, share: float) -> Packed:
         for name, column in run.columns.items():
             if not np.isfinite(column).any():
                 continue
-            own = ("micro" if name == "seconds" else "step") if name in NOT_METRICS else kind
+            own = ("micro" if name == "seconds" else "step") if name in AXES else kind
             raw = _bytes(column[keep], own)
             places[name] = (at, own)
             body.append(raw)
