@@ -10,15 +10,14 @@ Whoever asks for a value (the class itself, the command line, a form, a tuning) 
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import lru_cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from raydream import checks
 
-REQUIRED: Any = type(
-    "Required", (), {"__repr__": lambda self: "REQUIRED"}
-)()  # in the place of a default: there is none
+REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "REQUIRED"})()  # instead of a default
 
 
 @dataclass(frozen=True)
@@ -57,11 +56,17 @@ PLAIN: dict[Any, Rule] = {  # what a type without a rule of its own demands
     str: Rule(_text),
 }
 
+
+def at_least(least: int) -> Rule:
+    """A whole number not below `least`."""
+    return Rule(lambda name, value: checks.whole(name, value, least))
+
+
 Positive = Annotated[float, Rule(checks.positive)]
 NotNegative = Annotated[float, Rule(checks.not_negative)]
 Probability = Annotated[float, Rule(checks.probability)]
 Whole = Annotated[int, Rule(checks.whole)]
-Count = Annotated[int, Rule(lambda name, value: checks.whole(name, value, 1))]
+Count = Annotated[int, at_least(1)]
 
 
 @dataclass(frozen=True)
@@ -107,9 +112,19 @@ class Parameter:
 
 def parameters_of(maker: Callable[..., Any]) -> dict[str, Parameter]:
     """The parameters of a dataclass or of a function, by name."""
-    hints = get_type_hints(maker, include_extras=True)
+    return dict(_of_class(maker)) if isinstance(maker, type) else _declared(maker)
+
+
+@lru_cache(maxsize=256)
+def _of_class(kind: type[Any]) -> dict[str, Parameter]:
+    """Classes are asked again and again, whenever one of their things is made."""
+    return _declared(kind)
+
+
+def _declared(maker: Callable[..., Any]) -> dict[str, Parameter]:
+    hints = _hints(maker)
     if is_dataclass(maker) and isinstance(maker, type):
-        given = {f.name: REQUIRED if f.default is MISSING else f.default for f in fields(maker) if f.init}
+        given = {field.name: _default(field) for field in fields(maker) if field.init}
     else:
         given = {
             p.name: REQUIRED if p.default is p.empty else p.default
@@ -128,18 +143,35 @@ def check_parameters(thing: Any) -> None:
 def call(maker: Callable[..., Any], name: str, parameters: Mapping[str, Any], *arguments: Any) -> Any:
     """maker(*arguments, **parameters), with a sentence for a parameter that it does not know, lacks, or refuses."""
     known = dict(list(parameters_of(maker).items())[len(arguments) :])
+    anything = any(one.kind is one.VAR_KEYWORD for one in inspect.signature(maker).parameters.values())
     for given, value in parameters.items():
-        if given not in known:
+        if given in known:
+            known[given].check(value)
+        elif not anything:
             checks.choice(f"parameter of {name}", given, known)
-        known[given].check(value)
     missing = [one.name for one in known.values() if one.default is REQUIRED and one.name not in parameters]
     if missing:
         raise ValueError(f"`{name}` needs {', '.join(f'`{one}`' for one in missing)}; give {missing[0]}=value.")
     return maker(*arguments, **parameters)
 
 
+def _default(field: Field[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return REQUIRED if field.default is MISSING else field.default
+
+
+def _hints(maker: Any) -> dict[str, Any]:
+    """The types; none where one of them is known to type checkers alone, and no rule can be read."""
+    plain = isinstance(maker, type) and not is_dataclass(maker)
+    try:
+        return get_type_hints(vars(maker).get("__init__", maker) if plain else maker, include_extras=True)
+    except (NameError, TypeError):
+        return {}
+
+
 def _parameter(name: str, default: Any, hint: Any) -> Parameter:
-    help, rules, optional = "", [], default is None
+    help, rules, optional, free = "", [], default is None, False
     alternatives = [hint]
     while alternatives:
         one = alternatives.pop(0)
@@ -154,8 +186,12 @@ def _parameter(name: str, default: Any, hint: Any) -> Parameter:
                 alternatives.insert(0, inner)
         elif get_origin(one) in (Union, UnionType):
             alternatives[:0] = get_args(one)
+        elif get_origin(one) is Literal:
+            rules.append(one_of(get_args(one)))
         elif one is NoneType:
             optional = True
         elif one in PLAIN:
             rules.append(PLAIN[one])
-    return Parameter(name, default, tuple(rules), optional, help)
+        else:
+            free = True  # a type of which nothing is known: whoever takes it must look at it
+    return Parameter(name, default, () if free else tuple(rules), optional, help)

@@ -73,4 +73,4 @@ class Setting:
 def needs_one_machine(method: Any) -> bool:
     """Whether a method (or its class) says of itself that it runs on one machine."""
     facts = facts_of(method)
-    return facts is not None and "one machine" in facts.setting
+    return facts is not None and facts.one_machine
