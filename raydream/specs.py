@@ -113,8 +113,7 @@ def _import(name: str, never_from: Path | None) -> Callable[..., Any]:
     if folder not in sys.path:
         sys.path.insert(0, folder)  # and it stays: actors look for the module along the driver's path
     if never_from is not None:
-        shunned = never_from.resolve()
-        sys.path[:] = [entry for entry in sys.path if not Path(entry).resolve().is_relative_to(shunned)]
+        _shun(never_from.resolve(), module_name)
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
@@ -123,3 +122,10 @@ def _import(name: str, never_from: Path | None) -> Callable[..., Any]:
     if not callable(maker):
         raise ValueError(f"`problem` must read package.module:make; {module_name!r} has no callable {attribute!r}.")
     return maker  # type: ignore[no-any-return]
+
+
+def _shun(folder: Path, module_name: str) -> None:
+    """See to it that a module is not found in a folder, neither along the path nor by a name that leads there."""
+    sys.path[:] = [entry for entry in sys.path if not Path(entry).resolve().is_relative_to(folder)]
+    if any(Path(entry, *module_name.split(".")).resolve().is_relative_to(folder) for entry in sys.path):
+        raise ValueError(f"`problem` must not be code from the run directory; {module_name!r} lies there.")

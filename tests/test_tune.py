@@ -16,11 +16,14 @@ import pytest
 from conftest import leftovers
 from laws import Witness
 from saboteurs import Sabotaged
+from typer.testing import CliRunner
 
 import raydream as rd
+from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.algorithms.facts import Facts
 from raydream.backends.ray.runtime import _folder
+from raydream.cli.app import app
 from raydream.parameters import parameters_of
 from raydream.problems import OnlineQuadraticGame, QuadraticGame, RobustLogisticRegression
 from raydream.studies.setting import Setting
@@ -185,6 +188,20 @@ def test_a_grid_that_is_too_large_says_its_size():
     with pytest.raises(ValueError, match=r"16 configurations of gt-gda, more than `trials` = 15"):
         tune(witness, RING, ["gt-gda"], budget=100, trials=15, space="paper")
     assert witness.log == []
+
+
+def test_the_defaults_work_for_every_method_and_are_the_command_line_s(tmp_path, monkeypatch):
+    """27 draws from the wide grids; a tuning from Python and one from the command line try the same."""
+    problem, network = specs.build_problem("quadratic", 4, {}), specs.build_topology("ring", 4, {})
+    found = rd.tune(problem, network, list(METHODS), budget=1500, trials=2, workers=1)
+    assert set(found.trials.method) == set(METHODS) and len(found.trials) == 2 * len(METHODS)
+    assert len(rd.tune(problem, network, ["dream"], budget=1500, workers=1).trials) == 27
+    monkeypatch.chdir(tmp_path)
+    words = ["tune", "--problem", "quadratic", "--agents", "4", "--methods", "dream,gt-gda", "--budget", "1500"]
+    done = CliRunner().invoke(app, [*words, "--trials", "2", "--workers", "1", "--directory", "t"])
+    assert done.exit_code == 0, done.output
+    both = [record for record in found.records if record["method"] in ("dream", "gt-gda")]
+    assert [one["key"] for one in rd.Tuning.load("t").records] == [one["key"] for one in both]
 
 
 def drawn(space="paper", label="dream", kind=rd.DREAM, problem=None, **options):
