@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from raydream.columns import AXES
 from raydream.report.counting import paper_columns
 from raydream.types import Array
 
-NOT_METRICS = {"iteration", "sfo", "rounds", "messages", "bytes", "seconds", "sfo_paper", "rounds_paper"}
+NOT_METRICS = {*AXES}
 
 
 @dataclass

@@ -1,10 +1,15 @@
 """A history's rows while a run lasts: the numbers of each record, and how far each agent was from the mean."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from raydream.columns import RECORDED, column, missing
 from raydream.types import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Row(dict[str, float]):
@@ -23,3 +28,19 @@ def stacked_distances(rows: Sequence[dict[str, float]]) -> Array | None:
     if known is None:
         return None
     return np.array([np.full(len(known), np.nan) if one is None else one for one in kept])
+
+
+def row_of(columns: Sequence[str], values: Array, distances: Array | None) -> Row:
+    """A record from its numbers; what was not recorded when it was made is NaN."""
+    there = dict(zip(columns, values, strict=True)) | dict.fromkeys(missing(columns), np.nan)
+    ordered = dict.fromkeys([*RECORDED, *columns])
+    row = Row((name, column(name).number(there[name])) for name in ordered)
+    row.distances = distances
+    return row
+
+
+def filled(history: "pd.DataFrame") -> "pd.DataFrame":
+    """A history with every column that is recorded today, NaN in those that were not when it was made."""
+    if not missing(history.columns):
+        return history
+    return history.reindex(columns=[*dict.fromkeys([*RECORDED, *history.columns])])

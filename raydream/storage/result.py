@@ -10,15 +10,15 @@ from zipfile import BadZipFile
 import numpy as np
 
 from raydream.agents.ledger import Ledger
+from raydream.columns import RECORDED
 from raydream.storage.files import whole_file
+from raydream.storage.history import filled
 from raydream.types import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = (
-    "iteration", "sfo", "rounds", "messages", "bytes", "seconds", "primal", "grad_norm", "consensus", "tracking",
-)  # fmt: skip
+COLUMNS = RECORDED
 OUTCOMES = ("completed", "diverged", "budget", "target")
 
 
@@ -104,7 +104,7 @@ def load(directory: str | os.PathLike[str]) -> Result:
             raise FileNotFoundError(f"`directory` must be a run directory; {str(folder)!r} has no {name}.")
     try:
         record = json.loads((folder / "run.json").read_text())
-        history = pd.read_csv(folder / "history.csv")
+        history = filled(pd.read_csv(folder / "history.csv"))
         with open(folder / "arrays.npz", "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         if (folder / "start.npz").exists():

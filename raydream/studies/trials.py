@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from raydream.backends.local import LocalBackend
+from raydream.columns import COSTS, DIVERGING
 from raydream.running.interrupt import Brake
 from raydream.running.loop import Loop
 from raydream.running.plan import check_fit
@@ -22,7 +23,6 @@ from raydream.studies.setting import ENDLESS, Worlds
 
 RECORDS = 20  # evenly spread over the budget, with a few more at its beginning and its end
 PATIENCE = 64  # iterations that may cost nothing
-COSTS = ("sfo", "rounds", "messages", "bytes", "seconds")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _judged(trial: Trial, rows: list[dict[str, float]], outcome: str, reason: st
         reason = f"the start alone cost {start:g} {trial.axis}, more than the budget of {trial.budget:g}"
         return {"outcome": outcome, "reason": reason, "records": 0, "primal": None, "grad_norm": None}
     last = within[-1]
-    metrics = {name: float(last[name]) for name in ("primal", "grad_norm")}
+    metrics = {name: float(last[name]) for name in DIVERGING}
     return {
         "outcome": outcome,
         "reason": reason,

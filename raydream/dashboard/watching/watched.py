@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from raydream.columns import LIMITED
 from raydream.dashboard.watching.files import Stamp, Tail, read_end, read_json, stamp_of
 from raydream.dashboard.watching.pace import Pace
 from raydream.dashboard.watching.soundness import fault_of_record, sound_progress
@@ -106,9 +107,9 @@ class Watched:
             return 0.0
         limits = self.record.get("limits") or {}
         parts = [self.iteration / max(1, self.record.get("iterations") or 1)]
-        for limit, column in (("max_sfo", "sfo"), ("max_rounds", "rounds"), ("max_seconds", "seconds")):
-            spent = self.last(column)
-            if limits.get(limit) and math.isfinite(spent):
+        for limit, column in LIMITED.items():
+            spent = self.last(column.name)
+            if column.kind == "cost" and limits.get(limit) and math.isfinite(spent):
                 parts.append(spent / limits[limit])
         return min(1.0, max(0.0, *parts))
 

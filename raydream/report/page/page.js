@@ -71,18 +71,22 @@
     const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.abs(value)) / 3)));
     return String(Number((value / 1000 ** power).toPrecision(3))) + ["", "k", "M", "G", "T"][power];
   }
-  const diverges = name => name === "primal" || name === "grad_norm";  // NaN there means divergence
-  const counted = (name, value) => diverges(name) && Number.isNaN(value) ? Infinity : value;
+  const grows = metric => facts.metrics[metric].better === "more";
+  const reaches = (metric, value, target) => grows(metric) ? value >= target : value <= target;
+  const counted = (metric, value) => !facts.metrics[metric].diverges || !Number.isNaN(value) ? value : grows(metric) ? -Infinity : Infinity;
   const drawable = value => isFinite(value) ? value : null;
 
   // ------------------------------------------------------------ convergence
 
-  const state = { x: facts.axes.sfo ? "sfo" : Object.keys(facts.axes)[0], y: facts.metrics.grad_norm ? "grad_norm" : Object.keys(facts.metrics)[0],
-    logX: false, logY: false, promise: false, hidden: new Set() };
-  state.logY = facts.metrics[state.y].log;
+  const state = { ...facts.first, logX: false, logY: facts.metrics[facts.first.y].log, promise: false, hidden: new Set() };
+
+  function curve(run) {  // without records from before this axis was counted
+    const x = column(run, state.x), y = column(run, state.y), from = x.findIndex(value => !Number.isNaN(value));
+    return from > 0 ? [x.subarray(from), y.subarray(from)] : [x, y];
+  }
 
   function exact(run, range) {  // one run: every record in sight, or the extremes of each stretch
-    const x = column(run, state.x), y = column(run, state.y);
+    const [x, y] = curve(run);
     let first = 0, last = x.length - 1;
     if (range) { first = Math.max(0, after(x, range[0]) - 2); last = Math.min(last, after(x, range[1]) + 1); }
     const xs = [], ys = [], keep = i => { xs.push(x[i]); ys.push(drawable(y[i])); };
@@ -109,7 +113,7 @@
 
   function places(runs, range) {  // every record's place in sight if those are few, else a grid
     let low = Infinity, high = -Infinity, least = Infinity;
-    const columns = runs.map(run => column(run, state.x));
+    const columns = runs.map(run => curve(run)[0]);
     for (const x of columns) {
       low = Math.min(low, x[0]); high = Math.max(high, x[x.length - 1]);
       least = Math.min(least, x[Math.min(x.length - 1, after(x, 0))]);
@@ -128,7 +132,7 @@
 
   function band(runs, range) {
     const grid = places(runs, range), out = { x: grid, y: [], low: [], high: [] };
-    const curves = runs.map(run => [column(run, state.x), column(run, state.y)]);
+    const curves = runs.map(curve);
     for (const at of grid) {
       const here = [];
       for (const [x, y] of curves) {
@@ -161,12 +165,13 @@
           (group.configuration ? "<br>" + group.configuration : "") + "<extra></extra>" });
     }
     if (state.promise && promisable()) {
-      made.push({ x: facts.promise[state.x], y: facts.promise.grad_norm, mode: "lines", line: { color: facts.neutral, dash: "dot", width: 2 }, showlegend: false,
-        name: "theorem", hovertemplate: "promised by the theorem:<br>‖∇P‖ ≤ %{y:.4g} within %{x:.4s}<extra></extra>" });
+      const { metric, values, costs } = facts.promise;
+      made.push({ x: costs[state.x], y: values, mode: "lines", line: { color: facts.neutral, dash: "dot", width: 2 }, showlegend: false,
+        name: "theorem", hovertemplate: "promised by the theorem:<br>" + facts.metrics[metric].short + " ≤ %{y:.4g} within %{x:.4s}<extra></extra>" });
     }
     return made;
   }
-  const promisable = () => facts.promise && facts.promise[state.x] && state.y === "grad_norm";
+  const promisable = () => facts.promise && facts.promise.costs[state.x] && state.y === facts.promise.metric;
 
   function positives(which) {  // whether a logarithmic axis has anything to show, and how much it hides
     let some = false, none = 0;
@@ -279,29 +284,32 @@
   const goal = { metric: state.y, target: null };
   function reach() {
     const when = new Map();
-    bars($("reach"), ["sfo", "rounds", "bytes", "seconds"].filter(cost => facts.axes[cost]), (run, cost) => {
-      if (!when.has(run)) { const y = column(run, goal.metric); when.set(run, y ? y.findIndex(value => value <= goal.target) : -1); }
+    bars($("reach"), facts.reach, (run, cost) => {
+      if (!when.has(run)) { const y = column(run, goal.metric); when.set(run, y ? y.findIndex(value => reaches(goal.metric, value, goal.target)) : -1); }
       const spent = column(run, cost);
-      return when.get(run) < 0 || !spent ? Infinity : spent[when.get(run)];
+      const value = when.get(run) < 0 || !spent ? Infinity : spent[when.get(run)];
+      return Number.isNaN(value) ? Infinity : value;
     });
   }
   function ledger() {
-    bars($("ledger"), ["sfo", "rounds", "messages", "bytes"].filter(cost => facts.axes[cost]), (run, cost) => {
+    bars($("ledger"), facts.bill, (run, cost) => {
       const spent = column(run, cost);
       return spent ? spent[spent.length - 1] : Infinity;
     });
   }
 
   let span = { low: 0, high: 1, log: false };
-  function spanOf(metric) {  // from the least to the greatest start of any run
+  function spanOf(metric) {  // from the best value to the worst start of any run
+    const sign = grows(metric) ? -1 : 1;
     let low = Infinity, high = -Infinity;
     for (const group of facts.groups) for (const run of group.runs) {
       const y = column(run, metric);
       if (!y) continue;
-      for (const value of y) if (isFinite(value) && value < low) low = value;
-      const start = y.find(isFinite);
+      for (const value of y) if (isFinite(value) && sign * value < low) low = sign * value;
+      const start = sign * y.find(isFinite);
       if (start > high) high = start;
     }
+    if (sign < 0) [low, high] = [-high, -low];
     if (low === 0 && facts.metrics[metric].log) low = high * 1e-16;
     if (!(low < high)) high = low + Math.abs(low) || 1;
     return { low, high, log: low > 0 && high / low > 20 };
@@ -315,6 +323,7 @@
   }
   function aim(metric) {
     goal.metric = metric;
+    $("sign").textContent = grows(metric) ? "≥" : "≤";
     span = spanOf(metric);
     goal.target = facts.targets[metric] ?? targetAt(.5);
     $("target").value = Number(goal.target.toPrecision(6));
