@@ -1,32 +1,50 @@
 """raydream: decentralized nonconvex-strongly-concave minimax optimisation in which every agent is a Ray actor.
 
-Names are looked up when first used, so that `import raydream` is quick and starts nothing.
+Names are looked up when first used, so that `import raydream` is quick and starts nothing; type checkers and editors
+see them all the same.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_MODULES = ("algorithms", "constraints", "data", "errors", "problems", "theory", "topology")
+if TYPE_CHECKING:
+    from raydream import algorithms as algorithms
+    from raydream import constraints as constraints
+    from raydream import data as data
+    from raydream import errors as errors
+    from raydream import problems as problems
+    from raydream import theory as theory
+    from raydream import topology as topology
+    from raydream.algorithms import *  # noqa: F403  every method
+    from raydream.backends.local import LocalBackend as LocalBackend
+    from raydream.backends.ray import RayBackend as RayBackend
+    from raydream.running.run import resume as resume
+    from raydream.running.run import run as run
+    from raydream.storage.result import Result as Result
+    from raydream.storage.result import load as load
+    from raydream.studies.compare import compare as compare
+    from raydream.studies.comparison import Comparison as Comparison
+    from raydream.studies.tune import Tuning as Tuning
+    from raydream.studies.tune import tune as tune
+    from raydream.topology import mixing as mixing
+
+# The same names as above, for programs that run (a test compares the two); methods are found in their registry.
 _NAMES = {
-    **dict.fromkeys(
-        ("DGDA", "DGDAVR", "DMHSGD", "DREAM", "GDA", "GTDA", "GTGDA", "GTSRVR", "SGDA"), "raydream.algorithms"
-    ),
     "Comparison": "raydream.studies.comparison",
-    "mixing": "raydream.topology",
     "LocalBackend": "raydream.backends.local",
     "RayBackend": "raydream.backends.ray",
     "Result": "raydream.storage.result",
     "Tuning": "raydream.studies.tune",
     "compare": "raydream.studies.compare",
     "load": "raydream.storage.result",
+    "mixing": "raydream.topology",
     "resume": "raydream.running.run",
     "run": "raydream.running.run",
     "tune": "raydream.studies.tune",
 }
-
-__all__ = sorted([*_MODULES, *_NAMES])
+_MODULES = ("algorithms", "constraints", "data", "errors", "problems", "theory", "topology")
 
 
 def __getattr__(name: str) -> Any:
@@ -34,8 +52,19 @@ def __getattr__(name: str) -> Any:
         return import_module(f"raydream.{name}")
     if name in _NAMES:
         return getattr(import_module(_NAMES[name]), name)
+    if name == "__all__":
+        return sorted([*_MODULES, *_NAMES, *_methods()])
+    if name[:1].isupper() and name in _methods():  # modules, which Python asks for here too, are lower case
+        return _methods()[name]
     raise AttributeError(f"module 'raydream' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__getattr__("__all__"), "__version__"]
+
+
+def _methods() -> dict[str, Any]:
+    """The classes of methods by their names in Python."""
+    from raydream.algorithms import METHODS
+
+    return {kind.__name__: kind for kind in METHODS.values()}

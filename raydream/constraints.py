@@ -49,7 +49,24 @@ class Everything:
 
 
 @dataclass(frozen=True)
-class Simplex:
+class _OfRadius:
+    """A set that one radius describes, in every dimension. `_onto` projects one row."""
+
+    radius: float
+    size: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", _radius(self.radius))
+
+    def project(self, y: npt.ArrayLike) -> Array:
+        return _row_by_row(self._onto, y)
+
+    def _onto(self, row: Array) -> Array:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Simplex(_OfRadius):
     """The scaled simplex {y >= 0, sum y = radius}: P(y) = max(y - tau, 0), where tau makes the sum right.
 
     The sum is right to 1e-14 at any dimension, and P(P(y)) = P(y) to 1e-15 radius.
@@ -57,13 +74,9 @@ class Simplex:
     """
 
     radius: float = 1.0
-    size: ClassVar[None] = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", _radius(self.radius))
-
-    def project(self, y: npt.ArrayLike) -> Array:
-        return _row_by_row(lambda row: _onto_simplex(row, self.radius), y)
+    def _onto(self, row: Array) -> Array:
+        return _onto_simplex(row, self.radius)
 
     def contains(self, y: npt.ArrayLike, tolerance: float = 1e-9) -> bool:
         rows, slack = _checked(y), tolerance * self.radius
@@ -72,20 +85,14 @@ class Simplex:
 
 
 @dataclass(frozen=True)
-class L1Ball:
+class L1Ball(_OfRadius):
     """The cross-polytope {||y||_1 <= radius}: P(y) = y inside, sign(y) P_simplex(|y|) outside.
 
     `contains` measures its tolerance in units of the radius.
     """
 
-    radius: float
-    size: ClassVar[None] = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", _radius(self.radius))
-
-    def project(self, y: npt.ArrayLike) -> Array:
-        return _row_by_row(lambda row: _onto_l1_ball(row, self.radius), y)
+    def _onto(self, row: Array) -> Array:
+        return _onto_l1_ball(row, self.radius)
 
     def contains(self, y: npt.ArrayLike, tolerance: float = 1e-9) -> bool:
         with np.errstate(all="ignore"):
@@ -93,20 +100,14 @@ class L1Ball:
 
 
 @dataclass(frozen=True)
-class Ball:
+class Ball(_OfRadius):
     """The Euclidean ball {||y|| <= radius} around 0: P(y) = y min(1, radius / ||y||).
 
     `contains` measures its tolerance in units of the radius.
     """
 
-    radius: float
-    size: ClassVar[None] = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", _radius(self.radius))
-
-    def project(self, y: npt.ArrayLike) -> Array:
-        return _row_by_row(lambda row: _onto_ball(row, self.radius), y)
+    def _onto(self, row: Array) -> Array:
+        return _onto_ball(row, self.radius)
 
     def contains(self, y: npt.ArrayLike, tolerance: float = 1e-9) -> bool:
         with np.errstate(all="ignore"):

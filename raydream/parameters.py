@@ -57,11 +57,17 @@ PLAIN: dict[Any, Rule] = {  # what a type without a rule of its own demands
     str: Rule(_text),
 }
 
+
+def at_least(least: int) -> Rule:
+    """A whole number not below `least`."""
+    return Rule(lambda name, value: checks.whole(name, value, least))
+
+
 Positive = Annotated[float, Rule(checks.positive)]
 NotNegative = Annotated[float, Rule(checks.not_negative)]
 Probability = Annotated[float, Rule(checks.probability)]
 Whole = Annotated[int, Rule(checks.whole)]
-Count = Annotated[int, Rule(lambda name, value: checks.whole(name, value, 1))]
+Count = Annotated[int, at_least(1)]
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ class Parameter:
 
 def parameters_of(maker: Callable[..., Any]) -> dict[str, Parameter]:
     """The parameters of a dataclass or of a function, by name."""
-    hints = get_type_hints(maker, include_extras=True)
+    hints = _hints(maker)
     if is_dataclass(maker) and isinstance(maker, type):
         given = {f.name: REQUIRED if f.default is MISSING else f.default for f in fields(maker) if f.init}
     else:
@@ -128,14 +134,31 @@ def check_parameters(thing: Any) -> None:
 def call(maker: Callable[..., Any], name: str, parameters: Mapping[str, Any], *arguments: Any) -> Any:
     """maker(*arguments, **parameters), with a sentence for a parameter that it does not know, lacks, or refuses."""
     known = dict(list(parameters_of(maker).items())[len(arguments) :])
+    anything = any(one.kind is one.VAR_KEYWORD for one in inspect.signature(maker).parameters.values())
     for given, value in parameters.items():
-        if given not in known:
+        if given in known:
+            known[given].check(value)
+        elif not anything:
             checks.choice(f"parameter of {name}", given, known)
-        known[given].check(value)
     missing = [one.name for one in known.values() if one.default is REQUIRED and one.name not in parameters]
     if missing:
         raise ValueError(f"`{name}` needs {', '.join(f'`{one}`' for one in missing)}; give {missing[0]}=value.")
     return maker(*arguments, **parameters)
+
+
+def _hints(maker: Callable[..., Any]) -> dict[str, Any]:
+    """The types of its parameters; none where they name what cannot be found, as a user's own may."""
+    try:
+        return get_type_hints(
+            maker if isinstance(maker, type) and is_dataclass(maker) else _function(maker), None, None, True
+        )
+    except (NameError, TypeError):
+        return {}
+
+
+def _function(maker: Any) -> Any:
+    """What is called when a maker is: a class's `__init__`, else itself."""
+    return vars(maker).get("__init__", maker) if isinstance(maker, type) else maker
 
 
 def _parameter(name: str, default: Any, hint: Any) -> Parameter:

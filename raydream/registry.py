@@ -16,9 +16,9 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
     entries  name -> thing, or name -> "package.module:attribute", which is imported when it is first asked for
     """
 
-    def __init__(self, what: str, entries: Mapping[str, Thing | str]) -> None:
+    def __init__(self, what: str, entries: Mapping[str, Thing | str] | None = None) -> None:
         self.what = what
-        self._entries: dict[str, Thing | str] = dict(entries)
+        self._entries: dict[str, Thing | str] = dict(entries or {})
 
     def __getitem__(self, name: str) -> Thing:
         entry = self._entries[name]
@@ -35,6 +35,12 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
 
     def __repr__(self) -> str:
         return f"<{self.what}s: {', '.join(self)}>"
+
+    def add(self, name: str, thing: Thing) -> None:
+        """One more, at the end."""
+        if name in self._entries:
+            raise ValueError(f"`{self.what}` {name!r} is there already; choose another name.")
+        self._entries[name] = thing
 
     def find(self, name: object) -> Thing:
         """The thing of this name, or a sentence that lists the names and suggests the nearest."""

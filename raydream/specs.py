@@ -2,50 +2,41 @@
 
 import contextlib
 import importlib
-import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from raydream import checks, topology
+from raydream import checks
 from raydream.algorithms import METHODS
-from raydream.topology import Topology
+from raydream.parameters import call
+from raydream.problems.registry import PROBLEMS
+from raydream.topology import TOPOLOGIES, Topology
 
-TOPOLOGIES: dict[str, Callable[..., Topology]] = {
-    "ring": topology.ring,
-    "path": topology.path,
-    "grid": topology.grid,
-    "torus": topology.torus,
-    "star": topology.star,
-    "complete": topology.complete,
-    "hypercube": topology.hypercube,
-    "exponential": topology.exponential,
-    "erdos-renyi": topology.erdos_renyi,
-    "random-regular": topology.random_regular,
-}
+__all__ = [
+    "METHODS", "PROBLEMS", "TOPOLOGIES", "build_method", "build_problem", "build_topology", "parse_parameters",
+]  # fmt: skip
 
 
 def build_method(name: str, parameters: Mapping[str, Any]) -> Any:
     """A method by its name on the command line."""
-    kind = METHODS[checks.choice("method", name, METHODS)]
-    return _call(kind, name, parameters)
+    return call(METHODS[checks.choice("method", name, METHODS)], name, parameters)
 
 
 def build_topology(name: str, agents: int, parameters: Mapping[str, Any]) -> Topology:
     """A topology by its builder's name."""
     builder = TOPOLOGIES[checks.choice("topology", name.replace("_", "-"), TOPOLOGIES)]
-    built: Topology = _remember(_call(builder, name, parameters, agents), name, parameters)
+    built: Topology = _remember(call(builder, name, parameters, agents), name, parameters)
     return built
 
 
 def build_problem(name: str, agents: int, parameters: Mapping[str, Any]) -> Any:
     """A problem by name, or by `package.module:make`, a callable of yours that is called with the parameters."""
     if ":" in name:
-        return _remember(_call(_import(name), name, parameters), name, parameters)
+        return _remember(call(_import(name), name, parameters), name, parameters)
     maker = PROBLEMS[checks.choice("problem", name, PROBLEMS)]
-    return _remember(_call(maker, name, parameters, agents), name, parameters)
+    return _remember(call(maker, name, parameters, agents), name, parameters)
 
 
 def _remember(thing: Any, name: str, parameters: Mapping[str, Any]) -> Any:
@@ -76,74 +67,6 @@ def _value(text: str) -> Any:
     except ValueError:
         return text
     return value if isinstance(value, int | float | list) else text
-
-
-def _robust_logistic(
-    agents: int,
-    *,
-    data: str = "synthetic",
-    bias: bool = False,
-    test: bool = False,
-    split: str = "even",
-    split_seed: int = 0,
-    alpha: float = 0.5,
-    scaling: str = "balanced",
-    theta: float = 1e-3,
-    nu: float = 10.0,
-    **synthetic: Any,
-) -> Any:
-    """Robust logistic regression on a named data set, a file, or synthetic data (samples, features, density, ...)."""
-    from raydream.data import load
-    from raydream.data import split as split_rows
-    from raydream.problems import RobustLogisticRegression
-
-    features, labels = load(data, bias=bias, test=test, **synthetic)
-    order = split_rows(labels, agents, split, alpha=alpha, seed=split_seed)
-    return RobustLogisticRegression(features[order], labels[order], agents, scaling=scaling, theta=theta, nu=nu)
-
-
-def _quadratic(agents: int, **parameters: Any) -> Any:
-    """A random finite-sum quadratic game (samples, dim_x, dim_y, spread, heterogeneity, curvature, theta, nu, seed)."""
-    from raydream.problems import QuadraticGame
-
-    return QuadraticGame.random(agents, **_with_ball(parameters))
-
-
-def _quadratic_online(agents: int, **parameters: Any) -> Any:
-    """A random online quadratic game (dim_x, dim_y, sigma, heterogeneity, curvature, theta, nu, seed)."""
-    from raydream.problems import OnlineQuadraticGame
-
-    return OnlineQuadraticGame.random(agents, **_with_ball(parameters))
-
-
-def _with_ball(parameters: dict[str, Any]) -> dict[str, Any]:
-    """`ball=r` constrains y to the ball of that radius."""
-    from raydream.constraints import Ball
-
-    radius = parameters.pop("ball", None)
-    return parameters if radius is None else {**parameters, "constraint": Ball(radius)}
-
-
-PROBLEMS: dict[str, Callable[..., Any]] = {
-    "robust-logistic": _robust_logistic,
-    "quadratic": _quadratic,
-    "quadratic-online": _quadratic_online,
-}
-
-
-def _call(maker: Callable[..., Any], name: str, parameters: Mapping[str, Any], *arguments: Any) -> Any:
-    """maker(*arguments, **parameters), with a sentence for a parameter that it does not know or lacks."""
-    known = inspect.signature(maker).parameters.values()
-    names = [p.name for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)][len(arguments) :]
-    if not any(p.kind is p.VAR_KEYWORD for p in known):
-        for given in parameters:
-            if given not in names:
-                checks.choice(f"parameter of {name}", given, names)
-    needed = [p.name for p in known if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    missing = [wanted for wanted in needed[len(arguments) :] if wanted not in parameters]
-    if missing:
-        raise ValueError(f"`{name}` needs {', '.join(f'`{one}`' for one in missing)}; give {missing[0]}=value.")
-    return maker(*arguments, **parameters)
 
 
 def _import(name: str) -> Callable[..., Any]:

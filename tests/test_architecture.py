@@ -84,6 +84,54 @@ def test_public_names_are_sorted_and_exist():
         raydream.nonsense  # noqa: B018
 
 
+def test_type_checkers_see_the_same_names():
+    """What is looked up when first used stands also where types are read; methods come from their package."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.asname for node in block.body for alias in node.names if alias.name != "*"}
+    assert seen == {*raydream._NAMES, *raydream._MODULES}
+
+
+USER = """
+import raydream as rd
+
+problem = rd.problems.QuadraticGame.random(4)
+topology = rd.topology.ring(4)
+method = rd.DREAM(eta=0.1, gamma=1.0)
+result = rd.run(problem, topology, method, iterations=1, backend=rd.LocalBackend())
+comparison = rd.compare(problem, topology, [method, rd.GTGDA(eta=0.1, gamma=1.0)], iterations=1)
+tuning = rd.tune(problem, topology, ["dream"], budget=1)
+for thing in (problem, topology, method, rd.run, result, result.ledger, result.outcome, comparison, tuning):
+    pass
+reveal_type(problem)
+reveal_type(topology)
+reveal_type(method)
+reveal_type(rd.run)
+reveal_type(result)
+reveal_type(result.ledger)
+reveal_type(rd.load("runs/first"))
+reveal_type(comparison)
+reveal_type(tuning)
+reveal_type(rd.RayBackend(links="ray"))
+reveal_type(rd.errors.GradientError)
+rd.DREAM(eta=0.1)
+rd.run(problem, topology, method)
+"""
+
+
+def test_a_user_s_script_has_types(tmp_path):
+    """mypy knows what run, compare, load and the methods are, and complains of what is missing."""
+    script = tmp_path / "script.py"
+    script.write_text(USER)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", f"--config-file={ROOT / 'pyproject.toml'}"]
+    done = subprocess.run([*command, str(script)], cwd=ROOT, capture_output=True, text=True)
+    revealed = [line.split('"')[1] for line in done.stdout.splitlines() if "Revealed type" in line]
+    wanted = ["QuadraticGame", "Topology", "DREAM", "def (", "Result", "Ledger", "Result", "Comparison", "Tuning"]
+    assert len(revealed) == 11 and not any(kind == "Any" for kind in revealed), done.stdout
+    assert all(part in kind for part, kind in zip([*wanted, "RayBackend", "GradientError"], revealed, strict=True))
+    assert 'Missing named argument "gamma"' in done.stdout and 'Missing named argument "iterations"' in done.stdout
+
+
 def tool(*arguments):
     done = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -11,7 +11,7 @@ pytest.importorskip("dash")
 from dash import html
 
 from raydream.cli.app import app as command_line
-from raydream.cli.app import cell
+from raydream.cli.tables import cell
 from raydream.dashboard.parts import Query
 from raydream.dashboard.theory import page as theory
 from raydream.dashboard.theory.growth import THEOREM

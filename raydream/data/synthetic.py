@@ -1,20 +1,23 @@
 """Sparse, imbalanced, learnable data of any size from a seed."""
 
+from typing import Annotated
+
 import numpy as np
 from scipy.sparse import csr_array
 
 from raydream.checks import number, probability, whole
+from raydream.parameters import Count, NotNegative, Probability, Whole, at_least
 from raydream.types import Array, Indices
 
 
 def synthetic(
-    samples: int = 2000,
-    features: int = 50,
+    samples: Annotated[int, at_least(2), "samples in all"] = 2000,
+    features: Annotated[Count, "features of a sample"] = 50,
     *,
-    density: float = 0.2,
-    positive: float = 0.3,
-    noise: float = 0.1,
-    seed: int = 0,
+    density: Annotated[Probability, "share of entries that are not zero"] = 0.2,
+    positive: Annotated[Probability, "share of positive labels"] = 0.3,
+    noise: Annotated[NotNegative, "noise in the labels; 0: a linear rule gives all of them"] = 0.1,
+    seed: Annotated[Whole, "seed from which the data are drawn"] = 0,
 ) -> tuple[csr_array, Array]:
     """Rows a_r of unit norm with positive entries, and labels from a hidden direction w ruled by few features.
 

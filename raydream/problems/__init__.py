@@ -7,10 +7,13 @@ own problem; `complete` supplies the rest from them.
 
 from raydream.problems.completed import Completed, complete
 from raydream.problems.protocol import Constants, Danskin, LocalProblem, Problem
-from raydream.problems.quadratic import OnlineQuadraticGame, QuadraticGame
+from raydream.problems.quadratic import QuadraticGame
+from raydream.problems.quadratic_online import OnlineQuadraticGame
+from raydream.problems.registry import PROBLEMS
 from raydream.problems.robust_logistic import RobustLogisticRegression
 
 __all__ = [
+    "PROBLEMS",
     "Completed",
     "Constants",
     "Danskin",

@@ -1,10 +1,15 @@
 """The nonconvex penalty g(x) = theta * sum_k nu x_k^2 / (1 + nu x_k^2), which saturates at theta per coordinate."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from raydream.parameters import NotNegative, Positive
 from raydream.types import Array
+
+Theta = Annotated[NotNegative, "weight of the nonconvex penalty on x"]
+Nu = Annotated[Positive, "steepness of that penalty"]
 
 
 @dataclass(frozen=True)

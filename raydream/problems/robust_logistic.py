@@ -1,19 +1,24 @@
 """Distributionally robust logistic regression, the problem of the paper's experiments."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import svds
 from scipy.special import expit
 
-from raydream.checks import choice, number, positive, whole
+from raydream.checks import choice, not_negative, positive, whole
 from raydream.constraints import Simplex
-from raydream.problems.penalty import SaturatingPenalty
+from raydream.parameters import one_of
+from raydream.problems.penalty import Nu, SaturatingPenalty, Theta
 from raydream.problems.protocol import Constants, Danskin
+from raydream.problems.registry import maker_on_data
 from raydream.types import Array, Indices
 
+SCALINGS = ("balanced", "paper")
 
+
+@maker_on_data("robust-logistic")
 class RobustLogisticRegression(Danskin):
     """A linear classifier x against an adversary y who reweights the N samples.
 
@@ -36,25 +41,27 @@ class RobustLogisticRegression(Danskin):
         labels: Any,
         agents: int,
         *,
-        scaling: str = "balanced",
-        theta: float = 1e-3,
-        nu: float = 10.0,
+        scaling: Annotated[
+            str,
+            one_of(SCALINGS),
+            "balanced: multiplied by N in better coordinates; paper: as the paper prints it, where P hardly moves",
+        ] = "balanced",
+        theta: Theta = 1e-3,
+        nu: Nu = 10.0,
     ) -> None:
         data, labels = _checked_data(features, labels)
         self.agents = whole("agents", agents, 1)
         self.samples = data.shape[0] // self.agents
         if self.samples < 1:
             raise ValueError(f"`agents` must be at most the {data.shape[0]} samples; got {agents}.")
-        self.scaling = choice("scaling", scaling, ("balanced", "paper"))
+        self.scaling = choice("scaling", scaling, SCALINGS)
         self.total = self.samples * self.agents
         self.features = data[: self.total]
         self.labels = labels[: self.total]
         self.dim_x, self.dim_y = int(data.shape[1]), self.total
         self.radius = 1.0 if scaling == "paper" else float(np.sqrt(self.total))
         self.constraint = Simplex(self.radius)
-        if number("theta", theta) < 0:
-            raise ValueError(f"`theta` must not be negative; got {theta!r}.")
-        self.penalty = SaturatingPenalty(float(theta), positive("nu", nu))
+        self.penalty = SaturatingPenalty(not_negative("theta", theta), positive("nu", nu))
         self._whole = RobustLogisticShard(self.features, self.labels, 0, self.total, self.radius, self.penalty)
 
     def local(self, i: int) -> "RobustLogisticShard":

@@ -29,3 +29,11 @@ def write_json(path: Path, record: Any) -> None:
     """A record as indented JSON, whole or not at all."""
     with whole_file(path) as file:
         file.write((json.dumps(record, indent=2) + "\n").encode())
+
+
+def next_free(folder: Path, name: str) -> Path:
+    """folder/name-1, -2, ...: the first that does not exist."""
+    number = 1
+    while (folder / f"{name}-{number}").exists():
+        number += 1
+    return folder / f"{name}-{number}"

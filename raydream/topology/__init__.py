@@ -1,5 +1,6 @@
 """Topologies: who talks to whom, with which weights, and how fast that mixes."""
 
+from raydream.topology.builders import TOPOLOGIES
 from raydream.topology.graphs import (
     complete,
     erdos_renyi,
@@ -19,6 +20,21 @@ from raydream.topology.network import Topology, from_entries
 from raydream.topology.weights import WEIGHTS
 
 __all__ = [
-    "WEIGHTS", "Network", "Topology", "complete", "erdos_renyi", "exponential", "from_entries", "from_graph",
-    "from_matrix", "grid", "hypercube", "path", "random_regular", "ring", "star", "torus",
-]  # fmt: skip
+    "TOPOLOGIES",
+    "WEIGHTS",
+    "Network",
+    "Topology",
+    "complete",
+    "erdos_renyi",
+    "exponential",
+    "from_entries",
+    "from_graph",
+    "from_matrix",
+    "grid",
+    "hypercube",
+    "path",
+    "random_regular",
+    "ring",
+    "star",
+    "torus",
+]

@@ -8,45 +8,62 @@ import numpy as np
 from scipy.sparse import diags_array
 
 from raydream import checks
-from raydream.topology.links import agents_in_rows, first_connected, from_networkx, graph_of, grid_of, torus_of
+from raydream.topology.builders import (
+    Agents,
+    Degree,
+    LinkProbability,
+    Rows,
+    Seed,
+    SelfWeight,
+    Weights,
+    builder,
+)
+from raydream.topology.adjacency import agents_in_rows, first_connected, from_networkx, graph_of, grid_of, torus_of
 from raydream.topology.network import Topology
 from raydream.topology.weights import weighed
 from raydream.types import Sparse
 
 
-def ring(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+@builder
+def ring(m: Agents, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """Agents in a circle, each linked to the next."""
     return weighed("ring", torus_of(agents_in_rows(m, rows=1)), self_weight, weights)
 
 
-def path(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+@builder
+def path(m: Agents, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """Agents in a line, each linked to the next."""
     return weighed("path", grid_of(agents_in_rows(m, rows=1)), self_weight, weights)
 
 
-def grid(m: int, rows: int | None = None, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+@builder
+def grid(m: Agents, rows: Rows = None, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """A rectangle of `rows` rows (the most square one if not given), each agent linked to those beside it."""
     return weighed("grid", grid_of(agents_in_rows(m, rows)), self_weight, weights)
 
 
-def torus(m: int, rows: int | None = None, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+@builder
+def torus(m: Agents, rows: Rows = None, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """A grid whose opposite sides are joined."""
     return weighed("torus", torus_of(agents_in_rows(m, rows)), self_weight, weights)
 
 
-def star(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+@builder
+def star(m: Agents, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """Agent 0 linked to all others."""
     m = checks.whole("m", m, at_least=1)
     return weighed("star", graph_of(m, [(np.zeros(m, dtype=np.int64), np.arange(m))]), self_weight, weights)
 
 
-def complete(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+@builder
+def complete(m: Agents, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """Every agent linked to every other; metropolis weights make one gossip round the exact mean."""
     m = checks.whole("m", m, at_least=1)
     return weighed("complete", graph_of(m, [np.triu_indices(m, 1)]), self_weight, weights)
 
 
-def hypercube(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+@builder
+def hypercube(m: Agents, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """Agents linked when their numbers differ in one binary digit; m is a power of two."""
     m = checks.whole("m", m, at_least=1)
     if m & (m - 1):
@@ -57,7 +74,8 @@ def hypercube(m: int, self_weight: float | None = None, weights: str = "metropol
     return weighed("hypercube", graph_of(m, links), self_weight, weights)
 
 
-def exponential(m: int, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
+@builder
+def exponential(m: Agents, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """Agent i linked to i + 2^k and i - 2^k modulo m for every 2^k < m."""
     m = checks.whole("m", m, at_least=1)
     i = np.arange(m)
@@ -65,12 +83,13 @@ def exponential(m: int, self_weight: float | None = None, weights: str = "metrop
     return weighed("exponential", graph_of(m, links), self_weight, weights)
 
 
+@builder
 def erdos_renyi(
-    m: int,
-    probability: float,
-    seed: int = 0,
-    self_weight: float | None = None,
-    weights: str = "metropolis",
+    m: Agents,
+    probability: LinkProbability,
+    seed: Seed = 0,
+    self_weight: SelfWeight = None,
+    weights: Weights = "metropolis",
 ) -> Topology:
     """Every pair linked with `probability`, independently; drawn again until the graph is connected."""
     import networkx
@@ -86,8 +105,9 @@ def erdos_renyi(
     return weighed("erdos_renyi", first_connected(draw, remedy), self_weight, weights)
 
 
+@builder
 def random_regular(
-    m: int, degree: int, seed: int = 0, self_weight: float | None = None, weights: str = "metropolis"
+    m: Agents, degree: Degree, seed: Seed = 0, self_weight: SelfWeight = None, weights: Weights = "metropolis"
 ) -> Topology:
     """A random graph in which every agent has `degree` neighbours; drawn again until it is connected."""
     import networkx

@@ -1,0 +1,52 @@
+"""What every command shares: the application they belong to, and mistakes told in one sentence."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from raydream import __version__
+
+app = typer.Typer(
+    name="raydream",
+    help="Decentralized nonconvex-strongly-concave minimax optimisation, every agent a Ray actor.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """A command of the application, named as its function."""
+    return app.command()(plainly(function))
+
+
+def plainly(command: Callable[..., None]) -> Callable[..., None]:
+    """A user's mistake becomes one sentence and exit code 2; RAYDREAM_TRACEBACK=1 shows where it arose."""
+
+    @functools.wraps(command)
+    def wrapped(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except (ValueError, TypeError, ArithmeticError, OSError, RuntimeError) as error:
+            if os.environ.get("RAYDREAM_TRACEBACK") or isinstance(error, typer.Exit | typer.Abort):
+                raise
+            print(f"raydream: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt as stop:
+            print(f"raydream: {stop or 'interrupted'}", file=sys.stderr)
+            raise typer.Exit(130) from None
+
+    return wrapped
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+    if version:
+        print(f"raydream {__version__}")
+        raise typer.Exit

@@ -1,0 +1,88 @@
+"""Options that several commands have, and what they mean."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from raydream.backends.protocol import Backend
+    from raydream.topology import Topology
+
+ProblemName = Annotated[str, typer.Option(help="A name that `raydream problems` lists, or package.module:make.")]
+DataName = Annotated[
+    str | None, typer.Option(help="Data of a problem on data: a name that `raydream data` lists, or a file.")
+]
+Agents = Annotated[int, typer.Option(help="Number of agents.")]
+TopologyName = Annotated[str, typer.Option(help="A name that `raydream topology` lists.")]
+MethodSettings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, such as p=0.2.")
+]
+ProblemSettings = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the problem, such as theta=0.01.")
+]
+TopologySettings = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the topology: self_weight=0.999.")
+]
+BackendName = Annotated[str, typer.Option(help="Where agents live: a name that `raydream backends` lists.")]
+AgentsPerActor = Annotated[
+    str | None, typer.Option(help="Agents hosted by one actor: a number, auto, or sizes such as 3,5.")
+]
+Links = Annotated[str | None, typer.Option(help="How actors reach each other: `raydream backends` lists the ways.")]
+Address = Annotated[str | None, typer.Option(help="A running Ray, such as host:6379 (default: one of its own).")]
+Placement = Annotated[str | None, typer.Option(help="spread or one-per-node.")]
+
+
+def words(text: str) -> list[str]:
+    """A list written with commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def numbers(option: str, text: str) -> list[int]:
+    """Whole numbers written with commas."""
+    found = words(text)
+    if not found or not all(word.isdigit() for word in found):
+        raise ValueError(f"`{option}` must be whole numbers such as 0,1,2; got {text!r}.")
+    return [int(word) for word in found]
+
+
+def problem_and_network(
+    problem: str,
+    data: str | None,
+    agents: int,
+    problem_set: list[str] | None,
+    topology: str,
+    topology_set: list[str] | None,
+) -> tuple[Any, "Topology"]:
+    """The problem, and the network of its agents, that the options describe."""
+    from raydream import specs
+
+    chosen = specs.parse_parameters("--problem-set", problem_set or [])
+    built = specs.build_problem(problem, agents, chosen if data is None else {**chosen, "data": data})
+    network_set = specs.parse_parameters("--topology-set", topology_set or [])
+    return built, specs.build_topology(topology, getattr(built, "agents", agents), network_set)
+
+
+def backend_of(name: str, **options: Any) -> "Backend":
+    """The backend that the options describe; an option that it does not have is refused."""
+    from raydream.backends.registry import BACKENDS
+    from raydream.parameters import parameters_of
+
+    kind = BACKENDS.find(name)
+    given = {option: value for option, value in options.items() if value is not None}
+    for option in given:
+        if option not in parameters_of(kind):
+            raise ValueError(f"`--{option.replace('_', '-')}` is no option of the backend {name!r}; leave it out.")
+    if "agents_per_actor" in given:
+        given["agents_per_actor"] = packing(given["agents_per_actor"])
+    made: Backend = kind(**given)
+    return made
+
+
+def packing(text: str) -> int | str | list[int]:
+    """A number, auto, or sizes such as 3,5."""
+    sizes = text.split(",")
+    if text == "auto":
+        return text
+    if not all(size.strip().isdigit() for size in sizes):
+        raise ValueError(f"`--agents-per-actor` must be a number, auto, or sizes such as 3,5; got {text!r}.")
+    return int(sizes[0]) if len(sizes) == 1 else [int(size) for size in sizes]

@@ -1,0 +1,116 @@
+"""run and resume."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from raydream.cli.command import command
+from raydream.cli.options import (
+    Address,
+    Agents,
+    AgentsPerActor,
+    BackendName,
+    DataName,
+    Links,
+    MethodSettings,
+    Placement,
+    ProblemName,
+    ProblemSettings,
+    TopologyName,
+    TopologySettings,
+    backend_of,
+    problem_and_network,
+)
+from raydream.cli.tables import show_history
+
+
+@command
+def run(
+    problem: ProblemName = "robust-logistic",
+    data: DataName = None,
+    agents: Agents = 8,
+    topology: TopologyName = "ring",
+    method: Annotated[str, typer.Option(help="See `raydream methods`.")] = "dream",
+    eta: Annotated[float, typer.Option(help="Ascent step in y.")] = 0.1,
+    gamma: Annotated[float, typer.Option(help="Ratio of the descent step in x to eta.")] = 1.0,
+    setting: MethodSettings = None,
+    problem_set: ProblemSettings = None,
+    topology_set: TopologySettings = None,
+    iterations: Annotated[int, typer.Option(help="Iterations.")] = 200,
+    record_every: Annotated[int, typer.Option(help="Iterations between two records.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
+    max_sfo: Annotated[int | None, typer.Option(help="Stop at this many SFO calls.")] = None,
+    max_rounds: Annotated[int | None, typer.Option(help="Stop at this many rounds.")] = None,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop after this many seconds.")] = None,
+    target_grad_norm: Annotated[float | None, typer.Option(help="Stop at this gradient norm.")] = None,
+    target_primal: Annotated[float | None, typer.Option(help="Stop at this value of P.")] = None,
+    directory: Annotated[str | None, typer.Option(help="Run directory (default: the next free one in runs/).")] = None,
+    checkpoint_every: Annotated[int | None, typer.Option(help="Iterations between two checkpoints.")] = None,
+    diagnostics: Annotated[bool, typer.Option(help="Record the paper's Lyapunov function.")] = False,
+    backend: BackendName = "ray",
+    agents_per_actor: AgentsPerActor = None,
+    links: Links = None,
+    address: Address = None,
+    placement: Placement = None,
+) -> None:
+    """Run one method on one problem over one network.
+
+    Example: raydream run --data a9a --topology-set self_weight=0.5 --set p=0.1 --set b=64 --set K=3
+    """
+    import raydream
+    from raydream import specs
+    from raydream.storage.files import next_free
+
+    where = backend_of(backend, agents_per_actor=agents_per_actor, links=links, address=address, placement=placement)
+    the_problem, network = problem_and_network(problem, data, agents, problem_set, topology, topology_set)
+    parameters = {"eta": eta, "gamma": gamma, **specs.parse_parameters("--set", setting or [])}
+    folder = Path(directory) if directory is not None else next_free(Path("runs"), method)
+    result = raydream.run(
+        the_problem,
+        network,
+        specs.build_method(method, parameters),
+        iterations=iterations,
+        seed=seed,
+        record_every=record_every,
+        max_sfo=max_sfo,
+        max_rounds=max_rounds,
+        max_seconds=max_seconds,
+        target_grad_norm=target_grad_norm,
+        target_primal=target_primal,
+        diagnostics=diagnostics,
+        directory=folder,
+        checkpoint_every=checkpoint_every,
+        backend=where,
+    )
+    finish(result, folder, f"{method} on {problem}, {network.name}")
+
+
+@command
+def resume(
+    directory: Annotated[str, typer.Argument(help="A run directory with a checkpoint.")],
+    iterations: Annotated[int | None, typer.Option(help="New total of iterations (default: as planned).")] = None,
+    backend: Annotated[str | None, typer.Option(help="As `raydream backends` lists them (default: as before).")] = None,
+    agents_per_actor: AgentsPerActor = None,
+    links: Links = None,
+    address: Address = None,
+    placement: Placement = None,
+) -> None:
+    """Go on with a run from its last checkpoint.
+
+    Example: raydream resume runs/dream-1 --iterations 500
+    """
+    import raydream
+
+    options = {"agents_per_actor": agents_per_actor, "links": links, "address": address, "placement": placement}
+    where = None if backend is None else backend_of(backend, **options)
+    result = raydream.resume(directory, iterations=iterations, backend=where)
+    finish(result, Path(directory), f"{result.config['method']['name']}, resumed")
+
+
+def finish(result: Any, folder: Path, title: str) -> None:
+    """The table, the outcome, and what happened on the way."""
+    show_history(title, result.history)
+    for event in result.recoveries:
+        print(f"recovered: {event['reason']}; rolled back to iteration {event['rolled_back_to']}")
+    print(f"{result.outcome}: {result.reason}. Saved in {folder}.")
