@@ -11,8 +11,9 @@ Whoever asks for a value (the class itself, the command line, a form, a tuning) 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import lru_cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from raydream import checks
 
@@ -113,6 +114,16 @@ class Parameter:
 
 def parameters_of(maker: Callable[..., Any]) -> dict[str, Parameter]:
     """The parameters of a dataclass or of a function, by name."""
+    return dict(_of_class(maker)) if isinstance(maker, type) else _declared(maker)
+
+
+@lru_cache(maxsize=256)
+def _of_class(kind: type[Any]) -> dict[str, Parameter]:
+    """Classes are asked again and again, whenever one of their things is made."""
+    return _declared(kind)
+
+
+def _declared(maker: Callable[..., Any]) -> dict[str, Parameter]:
     hints = _hints(maker)
     if is_dataclass(maker) and isinstance(maker, type):
         given = {f.name: REQUIRED if f.default is MISSING else f.default for f in fields(maker) if f.init}
@@ -177,6 +188,8 @@ def _parameter(name: str, default: Any, hint: Any) -> Parameter:
                 alternatives.insert(0, inner)
         elif get_origin(one) in (Union, UnionType):
             alternatives[:0] = get_args(one)
+        elif get_origin(one) is Literal:
+            rules.append(one_of(get_args(one)))
         elif one is NoneType:
             optional = True
         elif one in PLAIN:

@@ -2,8 +2,10 @@
 
 import inspect
 import itertools
+import pickle
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
+from typing import Literal, Optional, Union
 
 import numpy as np
 import pytest
@@ -19,12 +21,18 @@ from reference.gtsrvr import gtsrvr
 import raydream as rd
 from raydream.agents import Agents
 from raydream.agents.streams import Streams
-from raydream.algorithms import METHODS, Tracked
+from raydream.algorithms import METHODS, Iterates, Tracked
 from raydream.algorithms.estimators import page
+from raydream.algorithms.facts import Facts
+from raydream.algorithms.method import Method, Mixing, registered
 from raydream.algorithms.table import COLUMNS, markdown, table
 from raydream.constraints import Ball, Simplex
+from raydream.parameters import REQUIRED, parameters_of
 from raydream.problems import OnlineQuadraticGame, QuadraticGame
 from raydream.program import perform
+from raydream.report import theme
+from raydream.report.counting import paper_columns
+from raydream.studies.setting import needs_one_machine
 
 RING, ALONE = rd.topology.ring(8), rd.topology.ring(1)
 STEPS = dict(eta=0.03, gamma=0.5)
@@ -448,7 +456,7 @@ def test_rows_driven_in_any_split_have_the_bits_of_all_together(method, blocks):
     coins = some_coins(12)
     games = [game_with(Ball(0.3)), OnlineQuadraticGame.random(agents=8, dim_x=3, dim_y=4, seed=1)]
     for game in games:
-        if hasattr(method, "refuse") and method.refuse(game):
+        if method.refuse(game):
             continue
         whole = states_of(session_for(game, RING, method), coins)[-1].arrays
         rows = drive_in_blocks(game, RING, method, blocks, coins)
@@ -600,7 +608,7 @@ def test_the_table_says_online_exactly_where_online_problems_are_accepted():
 def test_the_table_counts_the_arrays_of_a_round(method):
     """The first round of a step carries as many arrays as the table says."""
     problem, topology = home_of(method, game_with())
-    method = method.settled(problem, topology.network) if hasattr(method, "settled") else method
+    method = method.settled(problem, topology.network)
     hosted = range(problem.agents)
     agents = Agents(
         hosted,
@@ -633,3 +641,175 @@ def test_a_method_s_docstring_has_its_parts(kind):
     assert -1 < text.index("eta, gamma") < text.index("Cost: ") < text.index("Reference: ")
     listed = text[text.index("eta, gamma") : text.index("Cost: ")]
     assert all(field.name in listed for field in fields(kind))
+
+
+# What a method says of itself
+
+
+@pytest.mark.parametrize("kind", METHODS.values())
+def test_every_parameter_has_a_rule_and_a_meaning(kind):
+    """A form can ask for it, and a command line can refuse it, by the field's own declaration."""
+    declared = parameters_of(kind)
+    assert list(declared) == [field.name for field in fields(kind)]
+    for name, parameter in declared.items():
+        assert parameter.rules and parameter.help, name
+        if parameter.default is not REQUIRED:
+            parameter.check(parameter.default)
+
+
+def test_the_declarations_say_what_is_optional_and_which_words_there_are():
+    """None and words are seen without looking at a type's spelling."""
+    dream, srvr = parameters_of(rd.DREAM), parameters_of(rd.GTSRVR)
+    assert {name for name, one in dream.items() if one.optional} == {"p", "b", "b_large", "K0", "K", "K_large"}
+    assert {name: one.words for name, one in dream.items() if one.words} == {
+        "mixing": ("fastmix", "gossip"),
+        "momentum": ("optimal", "paper"),
+    }
+    assert srvr["b"].also == ("sqrt(n)",) and srvr["b"].words == () and srvr["form"].words == ("cta", "atc")
+
+
+SENTENCES = {
+    "eta": (0, "`eta` must be positive; got 0."),
+    "gamma": ("x", "`gamma` must be a number; got 'x'."),
+    "p": (1.5, "`p` must be in (0, 1]; got 1.5."),
+    "q": (None, "`q` must be a number; got None."),
+    "beta": (0, "`beta` must be in (0, 1]; got 0."),
+    "decay": (-1, "`decay` must be positive; got -1."),
+    "b": (0, "`b` must be at least 1; got 0."),
+    "b0": (2.5, "`b0` must be a whole number; got 2.5."),
+    "b_large": (True, "`b_large` must be a whole number; got True."),
+    "Q": ("often", "`Q` must be a whole number; got 'often'."),
+    "R": (None, "`R` must be a whole number; got None."),
+    "K0": (-1, "`K0` must be at least 0; got -1."),
+    "K": (1.5, "`K` must be a whole number; got 1.5."),
+    "K_large": (-2, "`K_large` must be at least 0; got -2."),
+    "form": (None, "`form` must be one of 'atc', 'cta'; got None."),
+    "mixing": ("fast", "`mixing` must be one of 'fastmix', 'gossip'; got 'fast'. Did you mean 'fastmix'?"),
+    "momentum": (1, "`momentum` must be one of 'optimal', 'paper'; got 1."),
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, field.name) for kind in METHODS.values() for field in fields(kind)])
+def test_a_wrong_value_of_each_parameter_gets_its_sentence(kind, name):
+    """The argument, the rule, what came: the same in every method."""
+    value, sentence = SENTENCES[name]
+    with pytest.raises((ValueError, TypeError)) as refused:
+        kind(**{**STEPS, name: value})
+    assert str(refused.value) == sentence
+
+
+def test_an_unknown_parameter_is_refused():
+    """Nothing is taken and then ignored."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'betta'"):
+        rd.DMHSGD(**STEPS, betta=0.1)
+
+
+def test_methods_stay_plain_data():
+    """They are frozen, equal by value, and travel; their text, which fingerprints use, shows parameters alone."""
+    for method in METHODS_UNDER_TEST.values():
+        assert pickle.loads(pickle.dumps(method)) == method
+        assert repr(method).startswith(f"{type(method).__name__}(eta=0.03, gamma=0.5")
+        with pytest.raises(FrozenInstanceError):
+            method.eta = 1.0
+
+
+@dataclass(frozen=True)
+class Spelled(Method):
+    """A method of one's own that derives from `Method`, with its types spelled in older ways."""
+
+    eta: float
+    inner: Optional[int] = None  # noqa: UP045
+    way: Union[Literal["short", "long"], None] = "short"  # noqa: UP007
+    anything: object = None
+
+    def init(self, agents):
+        return Iterates(agents.start())
+
+    def step(self, s, agents, t, coin):
+        return Iterates(agents.project(agents.descend_ascend(s.Z, agents.gradient(s.Z), self.eta, 1.0)))
+
+
+def test_a_method_of_one_s_own_may_spell_its_types_as_it_likes():
+    """`Optional[int]` takes None and whole numbers, and nothing else."""
+    assert Spelled(0.1).inner is None and Spelled(0.1, inner=3, way=None, anything=[]).inner == 3
+    with pytest.raises(TypeError, match=r"`inner` must be a whole number; got 1\.5"):
+        Spelled(0.1, inner=1.5)
+    with pytest.raises(ValueError, match="`way` must be one of 'long', 'short'; got 'middle'"):
+        Spelled(0.1, way="middle")
+    result = go(game_with(agents=2), rd.topology.ring(2), Spelled(0.01), iterations=3)
+    assert result.outcome == "completed" and result.config["method"]["name"] == "Spelled"
+
+
+def test_types_that_only_a_type_checker_knows_are_no_obstacle():
+    """Such a class has no rules, and can be built."""
+
+    @dataclass
+    class Theirs(Method):
+        eta: "Unknown" = 1.0  # noqa: F821
+
+    assert Theirs(2.0).eta == 2.0 and parameters_of(Theirs)["eta"].rules == ()
+
+
+def test_the_usual_answers_are_inherited():
+    """One round of gossip, nothing to settle, no coin, no refusal; on one machine nothing is mixed."""
+    usual = Spelled(0.1)
+    assert usual.mixings() == [Mixing(1)] and usual.settled(None, RING.network) is usual
+    assert usual.coin_probability is None and usual.refuse(game_with()) is None
+    for name, kind in METHODS.items():
+        method = kind(**STEPS).settled(game_with(), RING.network)
+        assert (not method.mixings()) == kind.facts.one_machine, name
+    assert rd.DREAM(**STEPS, K=3, K_large=4).mixings() == [Mixing(3, "fastmix"), Mixing(4, "fastmix")]
+    assert rd.DREAM(**STEPS).mixings() == []  # not known before it is settled
+
+
+def test_the_registry_is_read_from_the_classes_own_facts():
+    """In the order in which they come; a class that inherits its facts is not taken for its parent."""
+
+    class Heir(rd.GDA):
+        pass
+
+    assert all(METHODS.name_of(kind) == name == kind.facts.name for name, kind in METHODS.items())
+    assert dict(registered([rd.SGDA, 3, Heir, Method, rd.GDA, rd.GDA])) == {"sgda": rd.SGDA, "gda": rd.GDA}
+    Heir.facts = replace(rd.GDA.facts, name="dream")
+    with pytest.raises(ValueError, match=r"`name` must be a method's own; .*both say 'dream'"):
+        registered([rd.DREAM, Heir])
+
+
+def test_one_machine_is_said_in_one_place():
+    """By the facts, of a method, its class or an heir; words alone decide nothing."""
+    assert {name for name, kind in METHODS.items() if needs_one_machine(kind)} == {"gda", "sgda"}
+    assert needs_one_machine(rd.GDA(**STEPS)) and not needs_one_machine(rd.DREAM(**STEPS))
+
+    class Wordy:
+        facts = Facts(constraint="on one machine")
+
+    assert not needs_one_machine(Wordy()) and not needs_one_machine(object())
+
+
+def test_colours_and_dashes_are_the_methods_own():
+    """Nine colours, readable as such, and dashes that figures know."""
+    colours = [kind.facts.colour for kind in METHODS.values()]
+    assert len({*colours}) == len(METHODS) and all(re.fullmatch("#[0-9A-F]{6}", colour) for colour in colours)
+    for name, kind in METHODS.items():
+        assert theme.line(name) == {"color": kind.facts.colour, "dash": kind.facts.dash}
+
+
+@each(METHODS_UNDER_TEST)
+def test_the_paper_counts_the_rounds_that_carry_the_tracker(method):
+    """Every round of a step is held against the trackers, and corrections against the oracle's pairs."""
+    if type(method) is rd.GTDA:
+        assert method.facts.counting.untracked is None  # its two trackers take turns
+        return
+    problem, topology = home_of(method, game_with())
+    method = method.settled(problem, topology.network)
+    result = go(problem, topology, method, iterations=12, record_every=1)
+    columns = {name: result.history[name].to_numpy(dtype=float) for name in result.history.columns}
+    found = paper_columns(columns, result.config)
+    if not isinstance(method, rd.GDA | rd.SGDA | rd.DGDA):
+        alone = {rd.DREAM: 2, rd.DMHSGD: 1}.get(type(method), int(getattr(method, "form", "") == "atc"))
+        assert np.array_equal(found["rounds_paper"], columns["rounds"] - alone * columns["iteration"])
+    else:
+        assert ("rounds_paper" in found) == method.facts.one_machine
+    doubled = isinstance(method, rd.DREAM | rd.GTSRVR | rd.DMHSGD | rd.DGDAVR)
+    if "sfo_paper" in found:
+        assert (found["sfo_paper"][-1] < columns["sfo"][-1]) == doubled

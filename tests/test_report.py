@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 import raydream as rd
 from raydream import specs
 from raydream.agents.streams import Streams
+from raydream.algorithms import METHODS
 from raydream.cli import app as cli
 from raydream.report import Plot, figures, report, theme, write_report
 from raydream.report.collect import Run, collect, grouped
@@ -142,7 +143,7 @@ def test_a_log_axis_without_positive_values_stays_linear():
 
 def test_a_method_keeps_its_colour():
     """Nine known methods have nine colours; another one's depends on its name alone; configurations differ too."""
-    assert len(set(theme.COLOURS.values())) == len(theme.COLOURS) == 9
+    assert len({theme.colour(method) for method in METHODS}) == len(METHODS) == 9
     code = "from raydream.report import theme; print(theme.colour('mine'))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert said == theme.colour("mine")

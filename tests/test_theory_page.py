@@ -10,6 +10,7 @@ pytest.importorskip("dash")
 
 from dash import html
 
+from raydream.algorithms.table import rates
 from raydream.cli.app import app as command_line
 from raydream.cli.tables import cell
 from raydream.dashboard.parts import Query
@@ -17,8 +18,8 @@ from raydream.dashboard.theory import page as theory
 from raydream.dashboard.theory.growth import THEOREM
 from raydream.dashboard.theory.prescription import QUANTITIES, given_of, shown
 from raydream.dashboard.theory.sliders import DIALS, SLIDER
+from raydream.theory import CASES as SETTINGS
 from raydream.theory import dream_parameters
-from raydream.theory import rates as complexities
 from raydream.topology import ring
 
 DEFAULTS = {"case": "offline", "graph": "ring", "power": 2.0} | {n: d.value for n, d in DIALS.items()}
@@ -147,17 +148,17 @@ def test_wrong_numbers_get_a_sentence_in_the_place_of_the_tables(change, sentenc
     assert said["answer"] is None and said["exponents"] is None
 
 
-@pytest.mark.parametrize("case", complexities.CASES)
+@pytest.mark.parametrize("case", SETTINGS)
 @pytest.mark.parametrize("cost", ["sfo", "rounds"])
 def test_the_figure_draws_every_rate_and_the_theorem(case, cost):
     """One line per method that pays, at the values of its order, and the theorem with its constants above DREAM's."""
     values = {**DEFAULTS, "case": case, "epsilon": 0.0123}
     lines = {trace.name: trace for trace in theory.answers(values)[cost].data}
-    paying = {name for name, rate in complexities.rates(case).items() if getattr(rate, cost).terms}
+    paying = {name for name, rate in rates(case).items() if getattr(rate, cost).terms}
     assert set(lines) == paying | {THEOREM}
     at = list(lines["dream"].x).index(0.0123)
     for name in paying:
-        order = getattr(complexities.rates(case)[name], cost)
+        order = getattr(rates(case)[name], cost)
         N = 8000 if case == "offline" else float("inf")
         assert lines[name].y[at] == pytest.approx(order.at(kappa=10, epsilon=0.0123, m=8, N=N))
     found = dream_parameters(**given_of(values))
@@ -184,7 +185,7 @@ def test_the_open_power_moves_only_the_lines_that_leave_it_open():
 
 def test_the_exponents_are_beside_the_table_s_formulas():
     """Formulas as in the table of methods, exponents of the leading term, and what theory covers."""
-    offline, online = (words(theory.answers({**DEFAULTS, "case": case})["exponents"]) for case in complexities.CASES)
+    offline, online = (words(theory.answers({**DEFAULTS, "case": case})["exponents"]) for case in SETTINGS)
     start = offline.index("gt-srvr")
     assert offline[start : start + 10] == [
         "gt-srvr", "O(N + √(mN) κ^p ε⁻²)", "p", "2", "½", "½", "O(κ^q ε⁻²)", "q", "2", "no",

@@ -19,10 +19,12 @@ from saboteurs import Sabotaged
 
 import raydream as rd
 from raydream.algorithms import METHODS
+from raydream.algorithms.facts import Facts
 from raydream.backends.ray.runtime import _folder
+from raydream.parameters import parameters_of
 from raydream.problems import OnlineQuadraticGame, QuadraticGame, RobustLogisticRegression
 from raydream.studies.setting import Worlds
-from raydream.studies.spaces import PAPER, WIDE, configurations, grid_of
+from raydream.studies.spaces import SPACES, configurations, grid_of
 from raydream.studies.trials import RECORDS, TrialLog
 
 RING = rd.topology.ring(4)
@@ -148,8 +150,22 @@ def test_the_paper_s_grids_have_the_paper_s_sizes():
     assert found["dream"] == 16 * 16 * 9 * 27
     assert found["dm-hsgd"] == 16 * 16
     assert all(size == 16 for name, size in found.items() if name not in ("dream", "dm-hsgd"))
-    assert max(WIDE[""]["gamma"]) == 30 and max(WIDE[""]["eta"]) >= 10**0.45 and min(WIDE[""]["eta"]) == 0.01
-    assert sizes("wide")["dream"] == sizes("wide")["dm-hsgd"] == 168 and PAPER["gt-da"] == {"R": (4,)}
+    wide = SPACES["wide"]
+    assert max(wide["gamma"]) == 30 and max(wide["eta"]) >= 10**0.45 and min(wide["eta"]) == 0.01
+    assert sizes("wide")["dream"] == sizes("wide")["dm-hsgd"] == 168 and grid_of("paper", "", rd.GTDA, [])["R"] == (4,)
+
+
+def test_the_grids_are_the_methods_own_and_name_their_parameters():
+    """Every built-in space that a method speaks of exists, and a class of one's own brings its grid with it."""
+    for kind in METHODS.values():
+        assert set(kind.facts.spaces) <= set(SPACES)
+        assert all(set(grid) <= set(parameters_of(kind)) for grid in kind.facts.spaces.values())
+
+    class Mine(rd.DREAM):
+        facts = Facts(spaces={"paper": {"q": (0.5, 1.0)}})
+
+    assert grid_of("paper", "mine", Mine, ["mine"]) == {**SPACES["paper"], "q": (0.5, 1.0)}
+    assert grid_of("paper", "plain", Fragile, ["plain"]) == SPACES["paper"]
 
 
 def test_every_configuration_of_the_built_in_spaces_can_be_built():

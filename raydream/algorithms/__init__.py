@@ -11,13 +11,8 @@ dataclass of such arrays that has `Z`, and `G` and `S` where the method has an e
 
 What is heard belongs to the program, which may change it in place; what it was given, or has said, it leaves alone.
 
-A method may also have
-
-    coin_probability       the chance that the network's shared coin shows 1 (without it, `coin` is False)
-    settled(problem, network)   itself, with the parameters filled in that depend on the problem or the network
-    mixings()              what it applies again and again to consensus errors: (rounds, mixing, momentum)
-    facts                  what the table of methods says of it (raydream.algorithms.table)
-    refuse(problem)        a sentence that says why it cannot solve this problem, or None
+What else can be asked of a method, and what is answered where it does not say, stands in raydream.algorithms.method;
+what it says of itself (its name, its rates, where to search for its parameters, its colour) are its `facts`.
 
 Notation, the same in every file:
 
@@ -42,41 +37,22 @@ Notation, the same in every file:
     delta         spectral_gap 1 - second eigenvalue of W                         Definition 2.3
 """
 
-from typing import Any
+from raydream.algorithms.method import Method as Method
+from raydream.algorithms.method import registered
+from raydream.algorithms.state import Iterates as Iterates
+from raydream.algorithms.state import Tracked as Tracked
 
-from raydream.algorithms.dgda import DGDA
-from raydream.algorithms.dgdavr import DGDAVR
-from raydream.algorithms.dmhsgd import DMHSGD
-from raydream.algorithms.dream import DREAM
-from raydream.algorithms.gda import GDA, SGDA
-from raydream.algorithms.gtda import GTDA
-from raydream.algorithms.gtgda import GTGDA
-from raydream.algorithms.gtsrvr import GTSRVR
-from raydream.algorithms.state import Iterates, Tracked
+# The methods, in the order of the table: a line here is all that makes a method known.
+# isort: off
+from raydream.algorithms.dream import DREAM as DREAM
+from raydream.algorithms.gtda import GTDA as GTDA
+from raydream.algorithms.gtgda import GTGDA as GTGDA
+from raydream.algorithms.gtsrvr import GTSRVR as GTSRVR
+from raydream.algorithms.dmhsgd import DMHSGD as DMHSGD
+from raydream.algorithms.dgdavr import DGDAVR as DGDAVR
+from raydream.algorithms.gda import GDA as GDA
+from raydream.algorithms.gda import SGDA as SGDA
+from raydream.algorithms.dgda import DGDA as DGDA
+# isort: on
 
-METHODS: dict[str, type[Any]] = {
-    "dream": DREAM,
-    "gt-da": GTDA,
-    "gt-gda": GTGDA,
-    "gt-srvr": GTSRVR,
-    "dm-hsgd": DMHSGD,
-    "dgda-vr": DGDAVR,
-    "gda": GDA,
-    "sgda": SGDA,
-    "dgda": DGDA,
-}
-
-__all__ = [
-    "DGDA",
-    "DGDAVR",
-    "DMHSGD",
-    "DREAM",
-    "GDA",
-    "GTDA",
-    "GTGDA",
-    "GTSRVR",
-    "METHODS",
-    "SGDA",
-    "Iterates",
-    "Tracked",
-]
+METHODS = registered([*globals().values()])

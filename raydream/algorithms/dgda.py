@@ -3,15 +3,16 @@
 from dataclasses import dataclass
 
 from raydream.agents import Agents
-from raydream.algorithms.facts import Facts
-from raydream.algorithms.parameters import check_parameters, whole_shard_online
+from raydream.algorithms.facts import Counting, Facts
+from raydream.algorithms.method import Method
+from raydream.algorithms.parameters import Ascent, Batch, Ratio, whole_shard_online
 from raydream.algorithms.state import Iterates
 from raydream.problems.protocol import Problem
 from raydream.program import Program
 
 
 @dataclass(frozen=True, kw_only=True)
-class DGDA:
+class DGDA(Method):
     """Decentralized Gradient Descent Ascent without gradient tracking.
 
         x+ = W x - gamma eta g_x,   y+ = Pi(W y + eta g_y)
@@ -31,25 +32,9 @@ class DGDA:
     on Automatic Control, 2009, applied to descent-ascent.
     """
 
-    eta: float
-    gamma: float
-    b: int | None = None
-
-    facts = Facts(
-        setting="online, offline",
-        constraint="mix, then project",
-        covered="no",
-        arrays="1",
-        sfo="n or b",
-        rounds="1",
-        total_sfo="stalls where agents differ",
-        total_rounds="stalls where agents differ",
-        reference="after Nedic, Ozdaglar, IEEE TAC 2009",
-        source="reconstruction, checked by laws",
-    )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    eta: Ascent
+    gamma: Ratio
+    b: Batch = None
 
     def init(self, agents: Agents) -> Iterates:
         return Iterates(agents.start())
@@ -59,8 +44,22 @@ class DGDA:
         G = agents.gradient(s.Z, self.b)
         return Iterates(agents.project(agents.descend_ascend(WZ, G, self.eta, self.gamma)))
 
-    def mixings(self) -> list[tuple[int, str, str]]:
-        return [(1, "gossip", "optimal")]
-
     def refuse(self, problem: Problem) -> str | None:
         return whole_shard_online(problem, b=self.b)
+
+
+DGDA.facts = Facts(
+    name="dgda",
+    cases=("online", "offline"),
+    constraint="mix, then project",
+    covered="no",
+    arrays="1",
+    sfo="n or b",
+    rounds="1",
+    no_rate="stalls where agents differ",
+    reference="after Nedic, Ozdaglar, IEEE TAC 2009",
+    source="reconstruction, checked by laws",
+    colour="#8C6BB1",
+    dash="dashdot",
+    counting=Counting("none"),
+)

@@ -1,18 +1,22 @@
 """DGDA-VR: tracked SPIDER estimators in one exchange per iteration."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from raydream.agents import Agents
 from raydream.algorithms.estimators import spider
-from raydream.algorithms.facts import Facts
-from raydream.algorithms.parameters import check_parameters, whole_shard_online
+from raydream.algorithms.facts import Counting, Facts
+from raydream.algorithms.method import Method
+from raydream.algorithms.parameters import Ascent, Correction, LargeBatch, Ratio, whole_shard_online
 from raydream.algorithms.state import Tracked
+from raydream.parameters import Count
 from raydream.problems.protocol import Problem
 from raydream.program import Program
+from raydream.theory.rates import Order, Rate, Term
 
 
 @dataclass(frozen=True, kw_only=True)
-class DGDAVR:
+class DGDAVR(Method):
     """Decentralized Gradient Descent Ascent with Variance Reduction.
 
         x_{t+1} = W x_t - gamma eta d_x,   y_{t+1} = Pi(W y_t + eta d_y),   (d_x, d_y) = W s_t
@@ -38,27 +42,11 @@ class DGDAVR:
     the authors' code. `tracking` in a history is of s_t, before it is mixed.
     """
 
-    eta: float
-    gamma: float
-    Q: int = 32
-    b: int | None = 32
-    b_large: int | None = None
-
-    facts = Facts(
-        setting="online, offline",
-        constraint="mix, then project",
-        covered="not checked",
-        arrays="2",
-        sfo="b' every Q-th, else 2b",
-        rounds="1",
-        total_sfo="O(ε⁻³)",
-        total_rounds="O(ε⁻²)",
-        reference="Zhang, Mancino-Ball, Aybat, Xu, AAAI 2024",
-        source="public code",
-    )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    eta: Ascent
+    gamma: Ratio
+    Q: Annotated[Count, "iterations between two large batches"] = 32
+    b: Correction = 32
+    b_large: LargeBatch = None
 
     def init(self, agents: Agents) -> Tracked:
         Z = agents.start()
@@ -71,8 +59,22 @@ class DGDAVR:
         G = spider(agents, Z, s.Z, s.G, t=t, Q=self.Q, b=self.b, b_large=self.b_large)
         return Tracked(Z, G, D + G - s.G)
 
-    def mixings(self) -> list[tuple[int, str, str]]:
-        return [(1, "gossip", "optimal")]
-
     def refuse(self, problem: Problem) -> str | None:
         return whole_shard_online(problem, b=self.b, b_large=self.b_large)
+
+
+DGDAVR.facts = Facts(
+    name="dgda-vr",
+    cases=("online", "offline"),
+    constraint="mix, then project",
+    covered="not checked",
+    arrays="2",
+    sfo="b' every Q-th, else 2b",
+    rounds="1",
+    rates={"online": Rate(sfo=Order((Term(inverse_epsilon=3),)), rounds=Order((Term(inverse_epsilon=2),)))},
+    reference="Zhang, Mancino-Ball, Aybat, Xu, AAAI 2024",
+    source="public code",
+    colour="#56B4E9",
+    spaces={"wide": {"b": (32, 128)}},
+    counting=Counting("between", untracked=lambda given: 0),
+)

@@ -1,19 +1,23 @@
 """DM-HSGD: tracked STORM estimators, one gossip per array and iteration."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from raydream.agents import Agents
 from raydream.algorithms.estimators import storm
-from raydream.algorithms.facts import Facts
-from raydream.algorithms.parameters import check_parameters, whole_shard_online
+from raydream.algorithms.facts import Counting, Facts
+from raydream.algorithms.method import Method
+from raydream.algorithms.parameters import BATCHES, Ascent, Correction, Ratio, whole_shard_online
 from raydream.algorithms.state import Tracked
 from raydream.algorithms.tracking import adapt_then_combine
+from raydream.parameters import Count, Positive, Probability
 from raydream.problems.protocol import Problem
 from raydream.program import Program
+from raydream.theory.rates import Order, Rate, Term
 
 
 @dataclass(frozen=True, kw_only=True)
-class DMHSGD:
+class DMHSGD(Method):
     """Decentralized Minimax Hybrid Stochastic Gradient Descent.
 
         x_{t+1} = W (x_t - gamma eta_t u_t)
@@ -39,28 +43,12 @@ class DMHSGD:
     before, as here; its theory does not cover a constraint (the DREAM paper, Appendix B).
     """
 
-    eta: float
-    gamma: float
-    beta: float = 0.01
-    b: int | None = 64
-    b0: int | None = 512
-    decay: float | None = None
-
-    facts = Facts(
-        setting="online, offline",
-        constraint="project, then mix",
-        covered="no",
-        arrays="1",
-        sfo="2b",
-        rounds="2",
-        total_sfo="O(κ³ ε⁻³)",
-        total_rounds="O(κ³ ε⁻³)",
-        reference="Xian, Huang, Zhang, Huang, NeurIPS 2021",
-        source="public code",
-    )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    eta: Ascent
+    gamma: Ratio
+    beta: Annotated[Probability, "momentum of the estimator"] = 0.01
+    b: Correction = 64
+    b0: Annotated[Count | None, "samples of the first batch"] = 512
+    decay: Annotated[Positive | None, "iterations after which step and momentum begin to fall; empty: they stay"] = None
 
     def init(self, agents: Agents) -> Program:
         Z = agents.start()
@@ -81,8 +69,30 @@ class DMHSGD:
         age = 1.0 + t / self.decay
         return self.eta * age ** (-1 / 3), self.beta * age ** (-2 / 3)
 
-    def mixings(self) -> list[tuple[int, str, str]]:
-        return [(1, "gossip", "optimal")]
-
     def refuse(self, problem: Problem) -> str | None:
         return whole_shard_online(problem, b=self.b, b0=self.b0)
+
+
+DMHSGD.facts = Facts(
+    name="dm-hsgd",
+    cases=("online", "offline"),
+    constraint="project, then mix",
+    covered="no",
+    arrays="1",
+    sfo="2b",
+    rounds="2",
+    rates={
+        "online": Rate(
+            sfo=Order((Term(kappa=3, inverse_epsilon=3),)),
+            rounds=Order((Term(kappa=3, inverse_epsilon=3),)),
+        )
+    },
+    reference="Xian, Huang, Zhang, Huang, NeurIPS 2021",
+    source="public code",
+    colour="#D55E00",
+    spaces={
+        "paper": {"b": BATCHES, "b0": BATCHES, "beta": (0.01,)},
+        "wide": {"b": (64, 256), "beta": (0.01, 0.1)},
+    },
+    counting=Counting("all", untracked=lambda given: 1),
+)

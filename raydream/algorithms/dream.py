@@ -2,20 +2,33 @@
 
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
+from typing import Annotated
 
 from raydream.agents import Agents
 from raydream.algorithms.estimators import thinned_page
-from raydream.algorithms.facts import Facts
-from raydream.algorithms.parameters import check_parameters, whole_shard_online
+from raydream.algorithms.facts import Counting, Facts
+from raydream.algorithms.method import Method, Mixing
+from raydream.algorithms.parameters import (
+    BATCHES,
+    Ascent,
+    Correction,
+    LargeBatch,
+    MixingKind,
+    Momentum,
+    Ratio,
+    whole_shard_online,
+)
 from raydream.algorithms.state import Tracked
+from raydream.parameters import Probability, Whole
 from raydream.problems.protocol import Problem
 from raydream.program import Program
+from raydream.theory.rates import Order, Rate, Term
 from raydream.topology.mixing import Network, mix
 from raydream.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)
-class DREAM:
+class DREAM(Method):
     """Decentralized Recursive-gradient dEscent Ascent Method.
 
         x_{t+1} = FastMix(x_t - gamma eta u_t, K)
@@ -46,27 +59,17 @@ class DREAM:
     two or more by q < 1 loses more variance than it saves gradients.
     """
 
-    eta: float
-    gamma: float
-    p: float | None = None
-    q: float = 1.0
-    b: int | None = 64
-    b_large: int | None = None
-    K0: int | None = None
-    K: int | None = None
-    K_large: int | None = None
-    mixing: str = "fastmix"
-    momentum: str = "optimal"
-
-    facts = Facts(
-        setting="online, offline", constraint="project, then mix", covered="yes", arrays="1",
-        sfo="b' (chance p), else 2b (chance q)", rounds="K + (K' or K)",
-        total_sfo="O(N + √N κ² ε⁻²) offline, O(κ³ ε⁻³) online", total_rounds="Õ(κ² ε⁻²)",
-        reference="Chen, Ye, Luo, AISTATS 2024", source="paper",
-    )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    eta: Ascent
+    gamma: Ratio
+    p: Annotated[Probability | None, "chance of a large batch; empty: b / (b + b_large)"] = None
+    q: Annotated[Probability, "chance that an agent takes part in a correction"] = 1.0
+    b: Correction = 64
+    b_large: LargeBatch = None
+    K0: Annotated[Whole | None, "rounds of mixing at the start; empty: as many as `K_large`"] = None
+    K: Annotated[Whole | None, "rounds of mixing; empty: 1/√δ rounded up, at most 10 (δ is the spectral gap)"] = None
+    K_large: Annotated[Whole | None, "rounds of the tracker's mixing after a large batch; empty: as many as `K`"] = None
+    mixing: MixingKind = "fastmix"
+    momentum: Momentum = "optimal"
 
     def init(self, agents: Agents) -> Program:
         Z = agents.start()  # line 3
@@ -95,8 +98,40 @@ class DREAM:
         K_large = K if self.K_large is None else self.K_large
         return replace(self, p=p, K=K, K_large=K_large, K0=K_large if self.K0 is None else self.K0)
 
-    def mixings(self) -> list[tuple[int, str, str]]:
-        return [(rounds or 0, self.mixing, self.momentum) for rounds in (self.K, self.K_large)]
+    def mixings(self) -> list[Mixing]:
+        return [Mixing(K, self.mixing, self.momentum) for K in (self.K, self.K_large) if K is not None]
 
     def refuse(self, problem: Problem) -> str | None:
         return whole_shard_online(problem, b=self.b, b_large=self.b_large)
+
+
+DREAM.facts = Facts(
+    name="dream",
+    cases=("online", "offline"),
+    constraint="project, then mix",
+    covered="yes",
+    arrays="1",
+    sfo="b' (chance p), else 2b (chance q)",
+    rounds="K + (K' or K)",
+    rates={
+        "offline": Rate(
+            sfo=Order((Term(N=1), Term(kappa=2, inverse_epsilon=2, N=0.5))),
+            rounds=Order((Term(kappa=2, inverse_epsilon=2),), logarithms=True),
+        ),
+        "online": Rate(
+            sfo=Order((Term(kappa=3, inverse_epsilon=3),)),
+            rounds=Order((Term(kappa=2, inverse_epsilon=2),), logarithms=True),
+        ),
+    },
+    reference="Chen, Ye, Luo, AISTATS 2024",
+    source="paper",
+    colour="#0072B2",
+    spaces={
+        "paper": {
+            "b": BATCHES, "b_large": BATCHES, "p": (0.2, 0.5, 0.9), "q": (0.2, 0.5, 0.9),
+            "K0": (2, 5, 10), "K": (2, 5, 10), "K_large": (2, 5, 10),
+        },
+        "wide": {"b": (64,), "b_large": (None, 512), "K": (2, 5)},
+    },
+    counting=Counting("between", untracked=lambda given: given.get("K")),
+)  # fmt: skip

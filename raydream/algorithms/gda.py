@@ -1,21 +1,20 @@
 """GDA and SGDA: descent-ascent on one machine, the measure of what decentralization costs."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from raydream.agents import Agents
-from raydream.algorithms.facts import Facts
-from raydream.algorithms.parameters import (
-    check_parameters,
-    finite_sums_only,
-    one_machine_only,
-    whole_shard_online,
-)
+from raydream.algorithms.facts import Counting, Facts
+from raydream.algorithms.method import Method, Mixing
+from raydream.algorithms.parameters import Ascent, Ratio, finite_sums_only, one_machine_only, whole_shard_online
 from raydream.algorithms.state import Iterates
+from raydream.parameters import Count
 from raydream.problems.protocol import Problem
+from raydream.theory.rates import Order, Rate, Term
 
 
 @dataclass(frozen=True, kw_only=True)
-class GDA:
+class GDA(Method):
     """Gradient Descent Ascent on one machine.
 
         x+ = x - gamma eta grad_x f(x, y),   y+ = Pi(y + eta grad_y f(x, y))
@@ -28,24 +27,8 @@ class GDA:
     Algorithm 1.
     """
 
-    eta: float
-    gamma: float
-
-    facts = Facts(
-        setting="offline, one machine",
-        constraint="project",
-        covered="yes",
-        arrays="0",
-        sfo="N",
-        rounds="0",
-        total_sfo="O(N κ² ε⁻²)",
-        total_rounds="0",
-        reference="Lin, Jin, Jordan, ICML 2020",
-        source="reconstruction, checked by laws",
-    )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    eta: Ascent
+    gamma: Ratio
 
     def init(self, agents: Agents) -> Iterates:
         return Iterates(agents.start())
@@ -54,12 +37,33 @@ class GDA:
         G = agents.gradient(s.Z)
         return Iterates(agents.project(agents.descend_ascend(s.Z, G, self.eta, self.gamma)))
 
+    def mixings(self) -> list[Mixing]:
+        return []
+
     def refuse(self, problem: Problem) -> str | None:
         return one_machine_only(problem) or finite_sums_only(problem)
 
 
+GDA.facts = Facts(
+    name="gda",
+    cases=("offline",),
+    one_machine=True,
+    constraint="project",
+    covered="yes",
+    arrays="0",
+    sfo="N",
+    rounds="0",
+    rates={"offline": Rate(sfo=Order((Term(kappa=2, inverse_epsilon=2, N=1),)), rounds=Order())},
+    reference="Lin, Jin, Jordan, ICML 2020",
+    source="reconstruction, checked by laws",
+    colour="#7F7F7F",
+    dash="dash",
+    counting=Counting("none"),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
-class SGDA:
+class SGDA(Method):
     """Stochastic Gradient Descent Ascent on one machine.
 
         x+ = x - gamma eta g_x,   y+ = Pi(y + eta g_y),   g = mean over b samples of gradient at (x, y)
@@ -73,25 +77,9 @@ class SGDA:
     Algorithm 2.
     """
 
-    eta: float
-    gamma: float
-    b: int | None = 64
-
-    facts = Facts(
-        setting="online, offline, one machine",
-        constraint="project",
-        covered="yes",
-        arrays="0",
-        sfo="b",
-        rounds="0",
-        total_sfo="O(κ³ ε⁻⁴)",
-        total_rounds="0",
-        reference="Lin, Jin, Jordan, ICML 2020",
-        source="reconstruction, checked by laws",
-    )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    eta: Ascent
+    gamma: Ratio
+    b: Annotated[Count | None, "samples of a batch"] = 64
 
     def init(self, agents: Agents) -> Iterates:
         return Iterates(agents.start())
@@ -100,5 +88,27 @@ class SGDA:
         G = agents.gradient(s.Z, self.b)
         return Iterates(agents.project(agents.descend_ascend(s.Z, G, self.eta, self.gamma)))
 
+    def mixings(self) -> list[Mixing]:
+        return []
+
     def refuse(self, problem: Problem) -> str | None:
         return one_machine_only(problem) or whole_shard_online(problem, b=self.b)
+
+
+SGDA.facts = Facts(
+    name="sgda",
+    cases=("online", "offline"),
+    one_machine=True,
+    constraint="project",
+    covered="yes",
+    arrays="0",
+    sfo="b",
+    rounds="0",
+    rates={"online": Rate(sfo=Order((Term(kappa=3, inverse_epsilon=4),)), rounds=Order())},
+    reference="Lin, Jin, Jordan, ICML 2020",
+    source="reconstruction, checked by laws",
+    colour="#A6761D",
+    dash="dot",
+    spaces={"wide": {"b": (64, 256)}},
+    counting=Counting("none"),
+)

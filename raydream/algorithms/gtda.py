@@ -1,20 +1,24 @@
 """GT-DA: tracked descent in x, several tracked ascent steps in y."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from raydream.agents import Agents
 from raydream.algorithms.estimators import full
-from raydream.algorithms.facts import Facts
-from raydream.algorithms.parameters import check_parameters, finite_sums_only
+from raydream.algorithms.facts import Counting, Facts
+from raydream.algorithms.method import Method
+from raydream.algorithms.parameters import Ascent, Ratio, finite_sums_only
 from raydream.algorithms.state import Tracked
+from raydream.parameters import Count
 from raydream.problems.protocol import Problem
 from raydream.program import Program
+from raydream.theory.rates import Order, Rate, Term
 
 
 @dataclass(frozen=True, kw_only=True)
-class GTDA:
+class GTDA(Method):
     """Gradient-Tracking Descent-Ascent.
 
         x+ = W x - gamma eta u
@@ -37,25 +41,9 @@ class GTDA:
     the gradient in x, which saves n SFO per agent and iteration.
     """
 
-    eta: float
-    gamma: float
-    R: int = 4
-
-    facts = Facts(
-        setting="offline",
-        constraint="mix, then project",
-        covered="yes",
-        arrays="2",
-        sfo="n R",
-        rounds="R + 1",
-        total_sfo="Õ(N κ^p ε⁻²)",
-        total_rounds="Õ(κ^q ε⁻²)",
-        reference="Tsaknakis, Hong, Liu, ICASSP 2020",
-        source="reconstruction, checked by laws",
-    )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    eta: Ascent
+    gamma: Ratio
+    R: Annotated[Count, "steps in y for each step in x"] = 4
 
     def init(self, agents: Agents) -> Tracked:
         Z = agents.start()
@@ -75,8 +63,27 @@ class GTDA:
         U = WU + agents.x(G) - agents.x(s.G)
         return Tracked(Z, G, np.hstack([U, V]))
 
-    def mixings(self) -> list[tuple[int, str, str]]:
-        return [(1, "gossip", "optimal")]
-
     def refuse(self, problem: Problem) -> str | None:
         return finite_sums_only(problem)
+
+
+GTDA.facts = Facts(
+    name="gt-da",
+    cases=("offline",),
+    constraint="mix, then project",
+    covered="yes",
+    arrays="2",
+    sfo="n R",
+    rounds="R + 1",
+    rates={
+        "offline": Rate(
+            sfo=Order((Term(kappa="p", inverse_epsilon=2, N=1),), logarithms=True),
+            rounds=Order((Term(kappa="q", inverse_epsilon=2),), logarithms=True),
+        )
+    },
+    reference="Tsaknakis, Hong, Liu, ICASSP 2020",
+    source="reconstruction, checked by laws",
+    colour="#E69F00",
+    spaces={"paper": {"R": (4,)}},
+    counting=Counting("none"),
+)

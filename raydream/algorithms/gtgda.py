@@ -4,16 +4,18 @@ from dataclasses import dataclass
 
 from raydream.agents import Agents
 from raydream.algorithms.estimators import full
-from raydream.algorithms.facts import Facts
-from raydream.algorithms.parameters import check_parameters, finite_sums_only
+from raydream.algorithms.facts import Counting, Facts
+from raydream.algorithms.method import Method
+from raydream.algorithms.parameters import Ascent, Form, Ratio, finite_sums_only
 from raydream.algorithms.state import Tracked
-from raydream.algorithms.tracking import FORMS
+from raydream.algorithms.tracking import FORMS, rounds_of_iterates
 from raydream.problems.protocol import Problem
 from raydream.program import Program
+from raydream.theory.rates import Order, Rate, Term
 
 
 @dataclass(frozen=True, kw_only=True)
-class GTGDA:
+class GTGDA(Method):
     """Gradient-Tracking Gradient Descent Ascent.
 
         form="cta"                          form="atc"
@@ -36,25 +38,9 @@ class GTGDA:
     is believed to be its form.
     """
 
-    eta: float
-    gamma: float
-    form: str = "cta"
-
-    facts = Facts(
-        setting="offline",
-        constraint="mix, then project (cta); project, then mix (atc)",
-        covered="no",
-        arrays="2 (cta), 1 (atc)",
-        sfo="n",
-        rounds="1 (cta), 2 (atc)",
-        total_sfo="O(N κ^p ε⁻²)",
-        total_rounds="O(κ^q ε⁻²)",
-        reference="Zhang, Liu, Liu, Zhu, Lu, NeurIPS 2021",
-        source="reconstruction, checked by laws",
-    )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    eta: Ascent
+    gamma: Ratio
+    form: Form = "cta"
 
     def init(self, agents: Agents) -> Tracked:
         Z = agents.start()
@@ -64,8 +50,26 @@ class GTGDA:
     def step(self, s: Tracked, agents: Agents, t: int, coin: bool) -> Program:
         return FORMS[self.form](s, agents, self.eta, self.gamma, lambda Z: full(agents, Z))
 
-    def mixings(self) -> list[tuple[int, str, str]]:
-        return [(1, "gossip", "optimal")]
-
     def refuse(self, problem: Problem) -> str | None:
         return finite_sums_only(problem)
+
+
+GTGDA.facts = Facts(
+    name="gt-gda",
+    cases=("offline",),
+    constraint="mix, then project (cta); project, then mix (atc)",
+    covered="no",
+    arrays="2 (cta), 1 (atc)",
+    sfo="n",
+    rounds="1 (cta), 2 (atc)",
+    rates={
+        "offline": Rate(
+            sfo=Order((Term(kappa="p", inverse_epsilon=2, N=1),)),
+            rounds=Order((Term(kappa="q", inverse_epsilon=2),)),
+        )
+    },
+    reference="Zhang, Liu, Liu, Zhu, Lu, NeurIPS 2021",
+    source="reconstruction, checked by laws",
+    colour="#009E73",
+    counting=Counting("none", untracked=rounds_of_iterates),
+)

@@ -1,22 +1,25 @@
 """GT-SRVR: GT-GDA with SPIDER instead of full gradients."""
 
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Annotated, cast
 
 from raydream.agents import Agents
 from raydream.algorithms.estimators import full, spider
-from raydream.algorithms.facts import Facts
-from raydream.algorithms.parameters import ROOT, check_parameters, finite_sums_only, root
+from raydream.algorithms.facts import Counting, Facts
+from raydream.algorithms.method import Method
+from raydream.algorithms.parameters import ROOT, Ascent, Form, Ratio, Root, finite_sums_only, root
 from raydream.algorithms.state import Tracked
-from raydream.algorithms.tracking import FORMS
+from raydream.algorithms.tracking import FORMS, rounds_of_iterates
+from raydream.parameters import Count
 from raydream.problems.protocol import Problem
 from raydream.program import Program
+from raydream.theory.rates import Order, Rate, Term
 from raydream.topology.mixing import Network
 from raydream.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)
-class GTSRVR:
+class GTSRVR(Method):
     """Gradient-Tracking Stochastic Recursive Variance Reduction.
 
         form="cta"                          form="atc"
@@ -44,27 +47,11 @@ class GTSRVR:
     is believed to be its form.
     """
 
-    eta: float
-    gamma: float
-    Q: int | None = None
-    b: int | str | None = ROOT
-    form: str = "cta"
-
-    facts = Facts(
-        setting="offline",
-        constraint="mix, then project (cta); project, then mix (atc)",
-        covered="no",
-        arrays="2 (cta), 1 (atc)",
-        sfo="n every Q-th, else 2b",
-        rounds="1 (cta), 2 (atc)",
-        total_sfo="O(N + √(mN) κ^p ε⁻²)",
-        total_rounds="O(κ^q ε⁻²)",
-        reference="Zhang, Liu, Liu, Zhu, Lu, NeurIPS 2021",
-        source="reconstruction, checked by laws",
-    )
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    eta: Ascent
+    gamma: Ratio
+    Q: Annotated[Count | None, "iterations between two full gradients; empty: the square root of the samples"] = None
+    b: Annotated[Count | Root | None, "samples of a correction; sqrt(n): the square root of an agent's"] = ROOT
+    form: Form = "cta"
 
     def init(self, agents: Agents) -> Tracked:
         Z = agents.start()
@@ -83,8 +70,27 @@ class GTSRVR:
         n = root(problem.samples)
         return replace(self, Q=n if self.Q is None else self.Q, b=n if self.b == ROOT else self.b)
 
-    def mixings(self) -> list[tuple[int, str, str]]:
-        return [(1, "gossip", "optimal")]
-
     def refuse(self, problem: Problem) -> str | None:
         return finite_sums_only(problem)
+
+
+GTSRVR.facts = Facts(
+    name="gt-srvr",
+    cases=("offline",),
+    constraint="mix, then project (cta); project, then mix (atc)",
+    covered="no",
+    arrays="2 (cta), 1 (atc)",
+    sfo="n every Q-th, else 2b",
+    rounds="1 (cta), 2 (atc)",
+    rates={
+        "offline": Rate(
+            sfo=Order((Term(N=1), Term(kappa="p", inverse_epsilon=2, N=0.5, m=0.5))),
+            rounds=Order((Term(kappa="q", inverse_epsilon=2),)),
+        )
+    },
+    reference="Zhang, Liu, Liu, Zhu, Lu, NeurIPS 2021",
+    source="reconstruction, checked by laws",
+    colour="#CC79A7",
+    spaces={"wide": {"b": (64, ROOT)}},
+    counting=Counting("between", untracked=rounds_of_iterates),
+)

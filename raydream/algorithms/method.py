@@ -5,13 +5,15 @@ A method needs `init` and `step` and nothing else: no base class, no registratio
 method is searched for what it has.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from raydream.agents import Agents
 from raydream.algorithms.facts import Facts
+from raydream.parameters import check_parameters
 from raydream.problems.protocol import Problem
+from raydream.registry import Registry
 from raydream.topology.mixing import Network
 
 
@@ -24,9 +26,16 @@ class Mixing(NamedTuple):
 
 
 class Method(Protocol):
-    """A method, as everything outside `algorithms` sees it."""
+    """A method, as everything outside `algorithms` sees it.
+
+    A class that derives from it and is a dataclass has its parameters checked, by the rules that its fields declare
+    (raydream.parameters), whenever one is made.
+    """
 
     facts: ClassVar[Facts | None] = None
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def init(self, agents: Agents) -> Any:
         """A program (or plain function) that returns the first state."""
@@ -80,6 +89,18 @@ class OwnMethod(Method):
 
     def refuse(self, problem: Problem) -> str | None:
         return self.given.refuse(problem) if hasattr(self.given, "refuse") else None
+
+
+def registered(things: Iterable[object]) -> Registry[type[Any]]:
+    """The classes of methods among these things by the names that their own facts give them, in this order."""
+    found: dict[str, type[Any]] = {}
+    for kind in things:
+        facts = vars(kind).get("facts") if isinstance(kind, type) else None
+        if not isinstance(kind, type) or not isinstance(facts, Facts) or not facts.name:
+            continue
+        if found.setdefault(facts.name, kind) is not kind:
+            raise ValueError(f"`name` must be a method's own; {found[facts.name]} and {kind} both say {facts.name!r}.")
+    return Registry("method", found)
 
 
 def completed(method: Any) -> Method:

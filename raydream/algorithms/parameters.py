@@ -1,46 +1,27 @@
-"""The hyper-parameters that methods share, checked in one place, and the refusals that they share."""
+"""The hyper-parameters that methods share, each with its rule and its meaning, and the refusals that they share."""
 
-from collections.abc import Callable
-from dataclasses import fields
 from math import isqrt
-from typing import Any
+from typing import Annotated, Any
 
 from raydream.algorithms.tracking import FORMS
-from raydream.checks import choice, positive, probability, whole
+from raydream.parameters import Count, Positive, one_of
 from raydream.problems.protocol import Problem
 from raydream.topology.mixing import METHODS as MIXINGS
 from raydream.topology.mixing import MOMENTA
 
 ROOT = "sqrt(n)"  # a batch of that size, until the problem is known
 
-RULES: dict[str, Callable[[Any], Any]] = {
-    "eta": lambda value: positive("eta", value),
-    "gamma": lambda value: positive("gamma", value),
-    "p": lambda value: probability("p", value),
-    "q": lambda value: probability("q", value),
-    "beta": lambda value: probability("beta", value),
-    "decay": lambda value: positive("decay", value),
-    "b": lambda value: whole("b", value, 1),
-    "b0": lambda value: whole("b0", value, 1),
-    "b_large": lambda value: whole("b_large", value, 1),
-    "Q": lambda value: whole("Q", value, 1),
-    "R": lambda value: whole("R", value, 1),
-    "K0": lambda value: whole("K0", value),
-    "K": lambda value: whole("K", value),
-    "K_large": lambda value: whole("K_large", value),
-    "form": lambda value: choice("form", value, FORMS),
-    "mixing": lambda value: choice("mixing", value, MIXINGS),
-    "momentum": lambda value: choice("momentum", value, MOMENTA),
-}
+Ascent = Annotated[Positive, "ascent step in y"]
+Ratio = Annotated[Positive, "the descent step in x is gamma eta"]
+Batch = Annotated[Count | None, "samples of a batch; empty: all of an agent's"]
+Correction = Annotated[Count | None, "samples of a correction"]
+LargeBatch = Annotated[Count | None, "samples of a large batch; empty: all of an agent's"]
+Root = Annotated[str, one_of((ROOT,))]
+Form = Annotated[str, one_of(FORMS), "combine, then adapt (one exchange for both arrays), or adapt, then combine (two)"]
+MixingKind = Annotated[str, one_of(MIXINGS), "FastMix, or plain gossip"]
+Momentum = Annotated[str, one_of(MOMENTA), "of FastMix: the classical optimum, or as the paper prints it"]
 
-
-def check_parameters(method: Any) -> None:
-    """Refuse a wrong value by name; None and "sqrt(n)" pass where the field allows them, and are settled later."""
-    for field in fields(method):
-        value, allowed = getattr(method, field.name), str(field.type)
-        settled_later = (value is None and "None" in allowed) or (value == ROOT and "str" in allowed)
-        if field.name in RULES and not settled_later:
-            RULES[field.name](value)
+BATCHES = (64, 128, 256, 512)  # that the DREAM paper's experiments try
 
 
 def root(n: int | None) -> int:

@@ -1,6 +1,7 @@
 """One iteration of descent-ascent along gradient trackers, in the two orders that papers use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from raydream.agents import Agents
 from raydream.algorithms.state import Tracked
@@ -33,3 +34,8 @@ def adapt_then_combine(s: Tracked, agents: Agents, eta: float, gamma: float, est
 
 
 FORMS = {"cta": combine_then_adapt, "atc": adapt_then_combine}
+
+
+def rounds_of_iterates(given: Mapping[str, Any]) -> int:
+    """Rounds of an iteration that carry Z and no S, from a method's parameters."""
+    return int(given.get("form") == "atc")

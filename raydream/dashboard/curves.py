@@ -135,7 +135,7 @@ def _mark_recoveries(figure: Any, runs: list[Run], x: str, y: str) -> None:
         y=[run.columns[y][place] for (run, _), place in zip(marks, places, strict=True)],
         mode="markers",
         name="recovery",
-        marker={"symbol": "x", "size": 11, "color": theme.COLOURS["dm-hsgd"], "line": {"width": 1}},
+        marker={"symbol": "x", "size": 11, "color": theme.VERMILION, "line": {"width": 1}},
         text=[
             f"{plain(str(event.get('reason', '')))}<br>rolled back to iteration {event['rolled_back_to']}"
             for _, event in marks

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from raydream.algorithms.facts import Counting
+from raydream.algorithms.table import facts_named
 from raydream.types import Array
 
 Columns = dict[str, Array]
@@ -16,16 +18,16 @@ def sfo_paper(columns: Columns, config: dict[str, Any]) -> Array | None:
     in t iterations of m agents, spent - first = m b' N + corrections, and N follows from the ledger alone:
 
         everybody takes part (q = 1):   N = (spent - first - 2 b m t) / (m (b' - 2b))
-        else, from the tracker's rounds of DREAM:   N = (rounds - rounds_0 - 2 K t) / (K' - K)
+        else, where a large batch has rounds of its own:   N = (rounds - rounds_0 - 2 K t) / (K' - K)
     """
-    method, p = config["method"]["name"], config["method"]["parameters"]
+    counting, p = _counting(config), config["method"]["parameters"]
     spent: Array = columns["sfo"] - columns["sfo"][0]
-    if method in ("gt-da", "gt-gda", "gda", "sgda", "dgda"):
-        return columns["sfo"]
-    if method == "dm-hsgd":
-        return np.asarray(columns["sfo"] - spent / 2)
-    if method not in ("dream", "gt-srvr", "dgda-vr"):
+    if counting is None:
         return None
+    if counting.corrections == "none":
+        return columns["sfo"]
+    if counting.corrections == "all":
+        return np.asarray(columns["sfo"] - spent / 2)
     m, n, t = config["problem"]["agents"], config["problem"]["samples"], columns["iteration"]
     b, b_large = p.get("b") or n, p.get("b_large") or n
     K, K_large = p.get("K"), p.get("K_large")
@@ -40,16 +42,13 @@ def sfo_paper(columns: Columns, config: dict[str, Any]) -> Array | None:
 
 
 def rounds_paper(columns: Columns, config: dict[str, Any]) -> Array | None:
-    """Rounds that carry the tracker; None for a method without one, and for GT-DA, whose trackers take turns."""
-    method, p = config["method"]["name"], config["method"]["parameters"]
-    rounds, t = columns["rounds"], columns["iteration"]
+    """Rounds that carry the tracker; None for a method without one, or whose trackers take turns."""
+    counting, given = _counting(config), config["method"]["parameters"]
+    rounds = columns["rounds"]
     if config["problem"]["agents"] == 1:
         return rounds
-    if method == "dream" and p.get("K") is not None:
-        return rounds - float(p["K"]) * t
-    if method == "dm-hsgd" or (method in ("gt-gda", "gt-srvr") and p.get("form") == "atc"):
-        return rounds - t
-    return rounds if method in ("gt-gda", "gt-srvr", "dgda-vr") else None
+    untracked = counting.untracked(given) if counting and counting.untracked else None
+    return None if untracked is None else rounds - float(untracked) * columns["iteration"]
 
 
 def paper_columns(columns: Columns, config: dict[str, Any]) -> Columns:
@@ -59,3 +58,9 @@ def paper_columns(columns: Columns, config: dict[str, Any]) -> Columns:
     except (KeyError, TypeError, IndexError):  # the configuration does not say enough, or nothing was recorded
         return {}
     return {name: values for name, values in derived.items() if values is not None}
+
+
+def _counting(config: dict[str, Any]) -> Counting | None:
+    """What the method says of the paper's counting; None for one that is not of this package."""
+    facts = facts_named(config["method"]["name"])
+    return facts.counting if facts else None

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from raydream.algorithms import METHODS
+from raydream.algorithms.method import Mixing
 from raydream.report import figures
 from raydream.report.collect import Run, collect
 from raydream.report.figures.network import topology_of
@@ -71,8 +73,10 @@ class Plot:
 
 
 def mixing_of(run: Run) -> dict[str, Any]:
-    """How a run mixes: K rounds by FastMix for DREAM, one round of gossip for methods that do not say."""
-    given = run.parameters
-    if "K" not in given:
-        return {"K": 1, "mixing": "gossip"}
-    return {"K": given["K"], "mixing": given.get("mixing", "fastmix"), "momentum": given.get("momentum", "optimal")}
+    """How a run mixes, as its method says: K rounds by FastMix for DREAM; one round of gossip if it cannot be asked."""
+    try:
+        mixings = METHODS[run.method](**run.parameters).mixings()
+    except (KeyError, TypeError, ValueError):  # not of this package, or not as it was recorded
+        mixings = []
+    rounds, mixing, momentum = next(iter(mixings), Mixing(1))
+    return {"K": rounds, "mixing": mixing, "momentum": momentum}

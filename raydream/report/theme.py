@@ -7,25 +7,17 @@ from typing import Any, TypedDict
 
 from raydream.columns import column
 
-# After Okabe and Ito, whose colours readers with any colour vision tell apart; the less usual methods are dashed too.
-COLOURS = {
-    "dream": "#0072B2",
-    "gt-da": "#E69F00",
-    "gt-gda": "#009E73",
-    "gt-srvr": "#CC79A7",
-    "dm-hsgd": "#D55E00",
-    "dgda-vr": "#56B4E9",
-    "gda": "#7F7F7F",
-    "sgda": "#A6761D",
-    "dgda": "#8C6BB1",
-}
+from raydream.algorithms import METHODS
+from raydream.algorithms.table import facts_named
+
+# After Okabe and Ito, whose colours readers with any colour vision tell apart: for what is not a method.
+BLUE, ORANGE, GREEN, PINK, VERMILION = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00"
 OTHERS = ("#44AA99", "#999933", "#CC6677", "#AA4499", "#117733", "#6699CC", "#997700")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-FIRST_DASH = {"gda": 1, "sgda": 2, "dgda": 3}
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 NEUTRAL = "#8793A1"  # readable on white and on near black
-ACCENT = COLOURS["dream"]
+ACCENT = BLUE
 
 
 class Ticks(TypedDict):
@@ -37,12 +29,14 @@ class Ticks(TypedDict):
 
 def colour(method: str) -> str:
     """The colour of a method: always the same, also for a method of one's own."""
-    return COLOURS.get(method) or OTHERS[zlib.crc32(method.encode()) % len(OTHERS)]
+    facts = facts_named(method)
+    return (facts.colour if facts else "") or OTHERS[zlib.crc32(method.encode()) % len(OTHERS)]
 
 
 def line(method: str, variant: int = 0) -> dict[str, Any]:
     """Colour and dash of the `variant`-th configuration of a method in one figure."""
-    dash = FIRST_DASH.get(method, 0) + variant
+    facts = facts_named(method)
+    dash = (DASHES.index(facts.dash) if facts else 0) + variant
     return {"color": _lighter(colour(method), variant // len(DASHES)), "dash": DASHES[dash % len(DASHES)]}
 
 
@@ -78,7 +72,7 @@ def template(dark: bool = False) -> dict[str, Any]:
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"family": FONT, "size": 13, "color": ink},
-            "colorway": [*COLOURS.values()],
+            "colorway": [colour(method) for method in METHODS],
             "margin": {"l": 58, "r": 16, "t": 30, "b": 48},
             "xaxis": axis,
             "yaxis": axis,

@@ -28,7 +28,6 @@ def describe(plan: Plan) -> dict[str, Any]:
     import scipy
 
     problem, topology, method = plan.problem, plan.topology, plan.method
-    names = {kind: name for name, kind in METHODS.items()}
     return {
         "raydream": raydream.__version__,
         "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__},
@@ -49,7 +48,7 @@ def describe(plan: Plan) -> dict[str, Any]:
             "W": _entries(topology),
         },
         "method": {
-            "name": names.get(type(method), type(method).__name__),
+            "name": METHODS.name_of(type(method)) or type(method).__name__,
             "parameters": parameters_of(method),
         },
         "seed": plan.seed,

@@ -151,7 +151,7 @@ def _method(method: Any) -> Any:
 
 
 def _command_name(method: Any) -> str:
-    return {kind: name for name, kind in METHODS.items()}.get(type(method), type(method).__name__)
+    return METHODS.name_of(type(method)) or type(method).__name__
 
 
 def _described(named: dict[str, Any]) -> dict[str, Any]:

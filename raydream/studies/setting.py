@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from raydream.algorithms.method import facts_of
 from raydream.backends.protocol import Plan
 from raydream.problems.completed import complete
 from raydream.running.plan import check_fit, checked_start
@@ -67,4 +68,5 @@ class Worlds:
 
 def needs_one_machine(method: Any) -> bool:
     """Whether a method (or its class) says of itself that it runs on one machine."""
-    return "one machine" in getattr(getattr(method, "facts", None), "setting", "")
+    facts = facts_of(method)
+    return facts is not None and facts.one_machine

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from raydream.algorithms import METHODS
+from raydream.algorithms.method import completed, facts_of
 from raydream.checks import choice
 from raydream.problems.completed import complete
 from raydream.studies.setting import Worlds
@@ -19,37 +19,20 @@ LARGEST_GRID = 1000  # configurations of one method that are tried without being
 LARGEST_SPACE = 10**7
 TRIALS = 27  # drawn by random search and by halving, unless another number is asked for
 
-# The grids of the DREAM paper's experiments (its section 4); what it does not vary keeps the method's default, as
-# GT-SRVR's period, sqrt(n) rounded up.
-BATCHES = (64, 128, 256, 512)
-PAPER: dict[str, Grid] = {
-    "": {"eta": (1.0, 0.1, 0.01, 0.001), "gamma": (0.1, 0.01, 0.001, 0.0001)},
-    "dream": {
-        "b": BATCHES, "b_large": BATCHES, "p": (0.2, 0.5, 0.9), "q": (0.2, 0.5, 0.9),
-        "K0": (2, 5, 10), "K": (2, 5, 10), "K_large": (2, 5, 10),
-    },
-    "dm-hsgd": {"b": BATCHES, "b0": BATCHES, "beta": (0.01,)},
-    "gt-da": {"R": (4,)},
-}  # fmt: skip
-
-# Steps that reach further, for every method alike; few values of the rest. None is the method's own choice, or, for
-# a batch, the whole shard.
-WIDE: dict[str, Grid] = {
-    "": {"eta": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0), "gamma": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)},
-    "dream": {"b": (64,), "b_large": (None, 512), "K": (2, 5)},
-    "dm-hsgd": {"b": (64, 256), "beta": (0.01, 0.1)},
-    "gt-srvr": {"b": (64, "sqrt(n)")},
-    "dgda-vr": {"b": (32, 128)},
-    "sgda": {"b": (64, 256)},
+# The steps of the built-in spaces, for every method alike; the grids of its other parameters are among its facts.
+# "paper": the DREAM paper's experiments (its section 4); what it does not vary keeps the method's default, as
+# GT-SRVR's period, sqrt(n) rounded up. "wide": steps that reach further, and few values of the rest.
+SPACES: dict[str, Grid] = {
+    "paper": {"eta": (1.0, 0.1, 0.01, 0.001), "gamma": (0.1, 0.01, 0.001, 0.0001)},
+    "wide": {"eta": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0), "gamma": (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)},
 }
-SPACES = {"paper": PAPER, "wide": WIDE}
 
 
 def grid_of(space: Any, label: str, kind: Any, labels: list[str]) -> Grid:
     """The grid of one method: built in, given for it, or given for all methods alike."""
     if isinstance(space, str):
-        built_in = SPACES[choice("space", space, SPACES)]
-        return {**built_in[""], **built_in.get(_command_name(kind), {})}
+        steps, facts = SPACES[choice("space", space, SPACES)], facts_of(kind)
+        return {**steps, **(facts.spaces.get(space, {}) if facts else {})}
     if not isinstance(space, Mapping) or not space:
         raise TypeError(f'`space` must be "paper", "wide" or a dict of parameters or of methods; got {space!r}.')
     if any(isinstance(part, Mapping) for part in space.values()) or set(space) <= set(labels):
@@ -89,7 +72,7 @@ def configurations(
     for parameters in _decoded(grid, order):
         method = kind(**parameters)
         problem = complete(worlds.of(method)[0])
-        refused = method.refuse(problem) if hasattr(method, "refuse") else None
+        refused = completed(method).refuse(problem)
         refusal = refusal or refused
         if not refused:
             chosen.setdefault(repr(worlds.settled(method)), parameters)
@@ -114,7 +97,3 @@ def _values(name: str, values: Any) -> tuple[Any, ...]:
     if not several:
         raise ValueError(f"`space` must give `{name}` at least one value.")
     return tuple(value.item() if isinstance(value, np.generic) else value for value in several)
-
-
-def _command_name(kind: Any) -> str:
-    return {known: name for name, known in METHODS.items()}.get(kind, "")

@@ -331,7 +331,7 @@ def _known(name: str, label: str, given: Mapping[str, Any]) -> Any:
 
 
 def _name(kind: Any) -> str:
-    return {known: name for name, known in METHODS.items()}.get(kind, str(kind.__name__))
+    return METHODS.name_of(kind) or str(kind.__name__)
 
 
 def _write(path: Path, record: dict[str, Any]) -> None:

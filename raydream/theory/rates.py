@@ -1,29 +1,12 @@
-"""How the costs of reaching epsilon grow, as the papers state it: the formulas of the table of methods, as numbers."""
+"""How the costs of reaching epsilon grow, as papers state it: numbers, and the formulas that are printed from them."""
 
-import re
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from typing import Literal, get_args
 
-from raydream.algorithms import METHODS
+Case = Literal["offline", "online"]  # finite sums, or fresh samples
+CASES: tuple[Case, ...] = get_args(Case)
 
-CASES = ("offline", "online")
-
-# For which case each paper states its rate; a method without one says why in the place of the formula.
-STATED = {
-    "dream": CASES,
-    "gt-da": ("offline",),
-    "gt-gda": ("offline",),
-    "gt-srvr": ("offline",),
-    "gda": ("offline",),
-    "dm-hsgd": ("online",),
-    "dgda-vr": ("online",),
-    "sgda": ("online",),
-}
-
-_SUM = re.compile(r"[OÕ]\((?P<terms>.+)\)")
-_FACTOR = re.compile(r"(?P<root>√?)\(?(?P<letters>[κεNm]+)\)?(?P<power>[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|\^[a-z])?")
-_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -43,21 +26,36 @@ class Term:
         power = open_power if isinstance(self.kappa, str) else self.kappa
         return float(kappa**power * epsilon**-self.inverse_epsilon * N**self.N * m**self.m)
 
+    @property
+    def formula(self) -> str:
+        """As papers write it: √(mN) κ^p ε⁻²."""
+        both = self.m == self.N == 0.5
+        samples = ["√(mN)"] if both else [_raised("m", self.m), _raised("N", self.N)]
+        factors = [*samples, _raised("κ", self.kappa), _raised("ε", -self.inverse_epsilon)]
+        return " ".join(filter(None, factors)) or "1"
+
 
 @dataclass(frozen=True)
 class Order:
-    """A sum of terms, up to constants and logarithms.
+    """A sum of terms, up to constants and perhaps logarithms.
 
-    formula  as the table of methods prints it
-    terms    none where nothing is paid: one machine needs no rounds
+    terms       none where nothing is paid: one machine needs no rounds
+    logarithms  whether factors that are logarithms are left out as well
     """
 
-    formula: str
-    terms: tuple[Term, ...]
+    terms: tuple[Term, ...] = ()
+    logarithms: bool = False
 
     def at(self, *, kappa: float, epsilon: float, m: float, N: float = float("inf"), open_power: float = 2) -> float:
         """Its value. Online N is infinite, as in the DREAM paper: no formula for that case asks for it."""
         return sum(term.at(kappa=kappa, epsilon=epsilon, m=m, N=N, open_power=open_power) for term in self.terms)
+
+    @property
+    def formula(self) -> str:
+        """As papers write it: O(N + √N κ² ε⁻²), Õ(κ² ε⁻²), or 0."""
+        if not self.terms:
+            return "0"
+        return f"{'Õ' if self.logarithms else 'O'}({' + '.join(term.formula for term in self.terms)})"
 
     @property
     def leading(self) -> Term:
@@ -78,56 +76,10 @@ class Rate:
     rounds: Order
 
 
-@cache
-def rates(case: str) -> dict[str, Rate]:
-    """The stated rates for the offline or the online case, by method, in the order of `METHODS`."""
-    return {
-        name: Rate(parse(_of(kind.facts.total_sfo, case)), parse(_of(kind.facts.total_rounds, case)))
-        for name, kind in METHODS.items()
-        if case in STATED.get(name, ())
-    }
-
-
-def why_none(method: str, case: str) -> str | None:
-    """Why a method has no rate for this case, in words; None if it has one."""
-    stated = STATED.get(method)
-    if stated is None:
-        return str(METHODS[method].facts.total_sfo)
-    return None if case in stated else f"rate stated for the {' and '.join(stated)} case only"
-
-
-def parse(formula: str) -> Order:
-    """A formula of the table of methods, such as O(N + √(mN) κ^p ε⁻²), as a sum of terms."""
-    if formula == "0":
-        return Order(formula, ())
-    found = _SUM.fullmatch(formula)
-    if found is None:
-        raise ValueError(f"`formula` must look like 'O(N + √N κ² ε⁻²)'; got {formula!r}.")
-    return Order(formula, tuple(_term(words) for words in found["terms"].split(" + ")))
-
-
-def _of(formulas: str, case: str) -> str:
-    """Of 'A offline, B online' the one for this case; a formula without a case holds for every one."""
-    for formula in formulas.split(", "):
-        said, _, word = formula.rpartition(" ")
-        if word == case:
-            return said
-    return formulas
-
-
-def _term(words: str) -> Term:
-    powers: dict[str, Any] = {}
-    for word in words.split():
-        factor = _FACTOR.fullmatch(word)
-        if factor is None:
-            raise ValueError(f"`formula` must be made of powers of κ, ε, N and m; got {word!r}.")
-        power = _power(factor["power"] or "¹", 0.5 if factor["root"] else 1)
-        for letter in factor["letters"]:
-            powers[letter] = power
-    epsilon = powers.pop("ε", 0)
-    return Term(kappa=powers.pop("κ", 0), inverse_epsilon=-epsilon, **powers)
-
-
-def _power(written: str, of: float) -> Any:
-    """What stands raised: digits, or after ^ a letter that stays one."""
-    return written[1:] if written.startswith("^") else int(written.translate(_DIGITS)) * of
+def _raised(letter: str, power: float | str) -> str:
+    """A letter to a power: nothing for the power 0, a root for one half."""
+    if isinstance(power, str):
+        return f"{letter}^{power}"
+    if power == int(power):
+        return {0: "", 1: letter}.get(int(power), letter + str(int(power)).translate(_RAISED))
+    return f"√{letter}" if power == 0.5 else f"{letter}^{power:g}"

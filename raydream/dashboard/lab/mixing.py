@@ -13,10 +13,10 @@ from raydream.types import Array
 
 Walks = dict[str, Array]  # for each way of mixing its iterates, a row for each round from 0
 LINES = {
-    "gossip": {"color": theme.COLOURS["dm-hsgd"], "dash": "dash", "width": 2},
+    "gossip": {"color": theme.VERMILION, "dash": "dash", "width": 2},
     "FastMix": {"color": theme.ACCENT, "dash": "solid", "width": 2},
 }
-BELOW, ABOVE = theme.ACCENT, theme.COLOURS["dm-hsgd"]  # the mean: blue and vermilion, which all readers tell apart
+BELOW, ABOVE = theme.ACCENT, theme.VERMILION  # the mean: blue and vermilion, which all readers tell apart
 ROUNDING = 1e-16  # of the initial disagreement: what is less is not drawn
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import astuple
 
-from raydream.algorithms.table import COLUMNS, table
-from raydream.theory import rates as complexities
-from raydream.theory.rates import Order
+from raydream.algorithms.table import COLUMNS, rates, table, why_none
+from raydream.theory import Order
 
 HEADS = ("method", COLUMNS["total_sfo"], "κ", "1/ε", "N", "m", COLUMNS["total_rounds"], "κ", "1/ε",
          "constraint in theory", "reference")  # fmt: skip
@@ -14,7 +13,7 @@ HEADS = ("method", COLUMNS["total_sfo"], "κ", "1/ε", "N", "m", COLUMNS["total_
 def rows(case: str) -> Iterable[list[str]]:
     """For each method with a rate for this case: formulas and exponents, what theory covers, and where it stands."""
     facts = {row.name: row for row in table()}
-    for name, rate in complexities.rates(case).items():
+    for name, rate in rates(case).items():
         sfo = [rate.sfo.formula, *_powers(rate.sfo)]
         rounds = [rate.rounds.formula, *_powers(rate.rounds)[:2]]
         yield [name, *sfo, *rounds, facts[name].covered, facts[name].reference]
@@ -25,18 +24,18 @@ def remarks(case: str, power: float) -> Iterable[str]:
     yield "Exponents of the term that leads as ε → 0, m with N held fixed."
     if leaves_open(case):
         yield f"The powers p and q are not given in the papers; the figures draw both as {power:g}."
-    if silent := [name for name, rate in complexities.rates(case).items() if rate.sfo.epsilon_alone]:
+    if silent := [name for name, rate in rates(case).items() if rate.sfo.epsilon_alone]:
         yield f"Of {', '.join(silent)} the power of ε alone is stated; the figures draw no other, whatever they are."
     absent: dict[str, list[str]] = {}
     for row in table():
-        if why := complexities.why_none(row.name, case):
+        if why := why_none(row.name, case):
             absent.setdefault(why, []).append(row.name)
     yield "Not shown: " + "; ".join(f"{', '.join(names)} ({why})" for why, names in absent.items()) + "."
 
 
 def leaves_open(case: str) -> bool:
     """Whether a paper writes a letter for the power of kappa."""
-    return any(isinstance(rate.sfo.leading.kappa, str) for rate in complexities.rates(case).values())
+    return any(isinstance(rate.sfo.leading.kappa, str) for rate in rates(case).values())
 
 
 def _powers(order: Order) -> list[str]:

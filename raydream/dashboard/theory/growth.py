@@ -6,11 +6,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from raydream.algorithms.table import rates
 from raydream.dashboard.theory.prescription import Given, shown
 from raydream.dashboard.theory.sliders import DIALS
 from raydream.report import theme
 from raydream.theory import dream_parameters
-from raydream.theory import rates as complexities
 
 COSTS = ("sfo", "rounds")
 THEOREM = "DREAM, Theorem 3.1 with its constants"
@@ -34,7 +34,7 @@ def lines(case: str, given: Given, power: float) -> dict[str, Lines]:
     theorem = [dream_parameters(**{**given, "epsilon": epsilon}) for epsilon in grid]
     found: dict[str, Lines] = {}
     for cost in COSTS:
-        orders = {name: getattr(rate, cost) for name, rate in complexities.rates(case).items()}
+        orders = {name: getattr(rate, cost) for name, rate in rates(case).items()}
         found[cost] = {
             name: [order.at(epsilon=epsilon, open_power=power, **scale) for epsilon in grid]
             for name, order in orders.items()

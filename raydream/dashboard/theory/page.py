@@ -6,6 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 from dash import Dash, Input, Output, dcc, html
 
+from raydream.algorithms.table import rates
 from raydream.dashboard import parts
 from raydream.dashboard.parts import Query, state
 from raydream.dashboard.theory import exponents, growth, prescription
@@ -13,7 +14,6 @@ from raydream.dashboard.theory.prescription import GRAPHS, OWN
 from raydream.dashboard.theory.sliders import DIALS, PLACE, dial, keep_together
 from raydream.dashboard.watching.jobs import Jobs
 from raydream.theory import DreamParameters, dream_parameters
-from raydream.theory import rates as complexities
 
 TITLE = "Theory"
 
@@ -105,7 +105,7 @@ def answers(values: Mapping[str, Any], dark: bool = False) -> dict[str, Any]:
         "answer": _prescribed(prescription.rows(graph, given, found)),
         "command": prescription.command(graph, given),
         "call": prescription.call(graph, given),
-        "key": [_key(name) for name in (*complexities.rates(case), growth.THEOREM)],
+        "key": [_key(name) for name in (*rates(case), growth.THEOREM)],
         **{cost: growth.figure(cost, lines[cost], given["epsilon"], dark) for cost in lines},
         "note": growth.caution(lines, given),
         "exponents": [

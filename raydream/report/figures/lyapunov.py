@@ -11,10 +11,10 @@ from raydream.report.figures.bands import thinned
 from raydream.types import Array
 
 LOOKS = {
-    "Ψ": theme.COLOURS["dream"],
-    "C/(m η)": theme.COLOURS["gt-da"],
-    "η V/(m p)": theme.COLOURS["gt-gda"],
-    "η U/p": theme.COLOURS["gt-srvr"],
+    "Ψ": theme.BLUE,
+    "C/(m η)": theme.ORANGE,
+    "η V/(m p)": theme.GREEN,
+    "η U/p": theme.PINK,
 }
 
 

@@ -92,7 +92,7 @@ def spectrum(
         x=values,
         y=values,
         mode="markers",
-        marker={"color": theme.COLOURS["dm-hsgd"], "size": 6, "symbol": "diamond"},
+        marker={"color": theme.VERMILION, "size": 6, "symbol": "diamond"},
         name="one round of W",
         hovertemplate="λ = %{x:.6f}<extra></extra>",
     )
@@ -110,9 +110,9 @@ def mixing_speed(topology: Any, rounds: int | None = None, *, dark: bool = False
     topology = _topology(topology)
     lines = mixing_residuals(topology, _rounds_to_show(topology) if rounds is None else whole("rounds", rounds, 1))
     looks = {
-        "gossip": {"color": theme.COLOURS["dm-hsgd"], "dash": "dash"},
+        "gossip": {"color": theme.VERMILION, "dash": "dash"},
         "FastMix": {"color": theme.ACCENT, "dash": "solid"},
-        "FastMix, paper's momentum": {"color": theme.COLOURS["gt-srvr"], "dash": "dot"},
+        "FastMix, paper's momentum": {"color": theme.PINK, "dash": "dot"},
     }
     figure = go.Figure()
     for name, left in lines.items():
