@@ -5,6 +5,7 @@ import pytest
 from laws import Witness
 
 from raydream.agents import Agents
+from raydream.agents.ledger import Ledger
 from raydream.agents.streams import Streams
 from raydream.constraints import Ball
 from raydream.errors import GradientError
@@ -167,3 +168,10 @@ def test_overflow_far_out_is_not_an_error(game):
     """On the way to infinity gradients overflow; that is divergence, which the driver reports."""
     with np.errstate(all="ignore"):
         assert not np.isfinite(agents_of(game).gradient(np.full((3, 5), 1e308))).all()
+
+
+def test_bills_of_agents_add_up_except_what_they_share():
+    """A round is one round for everybody; gradients, messages and bytes are each agent's own."""
+    before = Ledger(sfo=1, rounds=2, messages=3, bytes=4)
+    bills = [Ledger(sfo=10, rounds=5, messages=2, bytes=16), Ledger(sfo=20, rounds=5, messages=1, bytes=8)]
+    assert before.with_bills(bills) == Ledger(sfo=31, rounds=7, messages=6, bytes=28)

@@ -7,8 +7,10 @@ import threading
 import numpy as np
 import pytest
 
-from raydream.backends.ray.links import tcp as links_module
-from raydream.backends.ray.links.tcp import HEADER, HELLO, NONCE, DirectLinks
+from raydream.backends.ray.links import LINKS, Links, Terms
+from raydream.backends.ray.links.frames import HEADER, Connection
+from raydream.backends.ray.links.greeting import HELLO, NONCE
+from raydream.backends.ray.links.tcp import DirectLinks
 from raydream.errors import LinkError, LinkLost, LinkTimeout
 
 RUN, SECRET = b"r" * 16, b"s" * 32
@@ -21,9 +23,9 @@ def bytes_of(array):
 class Group:
     """Some linked actors, each driven by a thread of its own."""
 
-    def __init__(self, neighbours, patience=20.0):
+    def __init__(self, neighbours, patience=300.0, secret_of=lambda i: SECRET):
         self.neighbours = neighbours
-        self.links = [DirectLinks(i, RUN, SECRET, patience) for i in range(len(neighbours))]
+        self.links = [DirectLinks(i, Terms(RUN, secret_of(i), patience)) for i in range(len(neighbours))]
         self.addresses = [link.listen("127.0.0.1", 1) for link in self.links]
 
     def __enter__(self):
@@ -53,7 +55,7 @@ class Group:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(300)
         assert not any(thread.is_alive() for thread in threads), "deadlock"
         if errors:
             raise errors[0]
@@ -90,14 +92,14 @@ def test_rounds_of_changing_width(neighbours):
 
 def test_large_frames_do_not_deadlock(monkeypatch):
     """Both directions at once, far beyond the sockets' buffers, in a complete graph."""
-    begin = links_module._Link.__init__
+    begin = Connection.__init__
 
-    def small(self, connection, peer):
+    def small(self, connection, me, peer):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
-        begin(self, connection, peer)
+        begin(self, connection, me, peer)
 
-    monkeypatch.setattr(links_module._Link, "__init__", small)
+    monkeypatch.setattr(Connection, "__init__", small)
     with Group(complete(4)) as group:
         group.connect().rounds([40_000, 5, 20_000])
 
@@ -134,7 +136,7 @@ ATTACKS = ("silent", "garbage", "flood", "wrong secret", "half a greeting", "gon
 
 def attack(address, kind):
     """An open connection to a listener, of this kind."""
-    caller = socket.create_connection(address, timeout=10)
+    caller = socket.create_connection(address, timeout=60)
     if kind == "garbage":
         caller.sendall(b"GET / HTTP/1.1\r\n\r\n" * 20)
     elif kind == "flood":
@@ -151,10 +153,9 @@ def attack(address, kind):
 
 def test_a_caller_with_another_secret_is_refused():
     """A peer with the right name and the wrong secret does not get in, and does not take the listener for real."""
-    with Group(ring(2), patience=2.0) as group:
-        group.links[1]._secret = b"z" * 32
-        with pytest.raises((LinkTimeout, LinkLost, LinkError)):
-            group.connect()
+    secrets = [SECRET, b"z" * 32]
+    with Group(ring(2), 2.0, secrets.__getitem__) as group, pytest.raises((LinkTimeout, LinkLost, LinkError)):
+        group.connect()
 
 
 def test_a_frame_of_another_length_is_refused():
@@ -214,3 +215,21 @@ def test_patience_ends_and_names_who_was_waited_for():
         with pytest.raises(LinkTimeout) as caught:
             group.links[0].exchange({j: [bytes_of(zero)] for j in heard}, {j: [bytes_of(heard[j])] for j in heard})
         assert caught.value.waits_for == (1,) and caught.value.round == 1
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_every_transport_says_what_it_is(name):
+    """In one line, which help and forms show; and errors are told by name."""
+    kind = LINKS.find(name)
+    assert Links in kind.__mro__ and kind.says and "\n" not in kind.says
+
+
+def test_links_without_calls_refuse_a_delivery():
+    """A frame that comes as a call is refused where frames come over sockets."""
+    with pytest.raises(LinkError, match="actor 3 was handed a frame of actor 1"):
+        DirectLinks(3, Terms(RUN, SECRET, 1.0)).deliver(1, 1, 1, b"")
+
+
+def test_the_secret_is_never_printed():
+    """Terms appear in tracebacks and logs without it."""
+    assert "secret" not in repr(Terms(RUN, SECRET, 1.0))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import ray
 from laws import run
+from letters import letters_in
 from saboteurs import Sabotaged
 from test_links import ATTACKS, attack
 
@@ -14,7 +15,9 @@ import raydream as rd
 from raydream.backends.local import LocalSession
 from raydream.backends.protocol import Plan
 from raydream.backends.ray import session as session_module
+from raydream.backends.ray.actors import Actors
 from raydream.backends.ray.agent import Agent
+from raydream.backends.ray.links import LINKS, Terms
 from raydream.backends.ray.session import RaySession
 from raydream.constraints import Ball
 from raydream.errors import AgentsHang, AgentsLost
@@ -90,6 +93,16 @@ WAYS = {
 def test_every_way_of_running_gives_the_same_bits(way, expected, tmp_path):
     """Backend, links, packing, resumption and lost actors leave no trace in the numbers."""
     assert_same_bits(way(tmp_path), expected)
+
+
+def test_a_transport_is_one_class_and_one_line(monkeypatch, tmp_path, expected):
+    """Links that the package has never seen give the same bits, and bring back an actor that is lost."""
+    monkeypatch.setitem(LINKS._entries, "letters", letters_in(tmp_path))
+    problem = Sabotaged(game(), "kill", agent=5, call=12, flag=tmp_path / "killed")
+    backend = rd.RayBackend(links="letters", agents_per_actor=[3, 5])
+    found = rd.run(problem, RING, METHOD, iterations=23, record_every=5, backend=backend)
+    assert_same_bits(found, expected)
+    assert [event["agents"] for event in found.recoveries] == [[3, 4, 5, 6, 7]]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +181,7 @@ def test_ray_kill_and_several_losses_at_once(monkeypatch):
         for t in range(0, 6, 2):
             doomed = {0: [], 2: [1, 3], 4: [0]}[t]
             for number in doomed:
-                ray.kill(remote._actors[number])
+                ray.kill(remote.actors.handles[number])
             wanted = local.advance(t, coins[t : t + 2], None, None)
             found = remote.advance(t, coins[t : t + 2], None, None)
             assert found.ledger == wanted.ledger and found.iteration == wanted.iteration
@@ -181,15 +194,13 @@ def test_ray_kill_and_several_losses_at_once(monkeypatch):
 
 def test_attacked_listeners_let_nobody_in(monkeypatch, expected):
     """Garbage, a wrong secret, floods and half-open calls at every listener: the run has the same bits."""
-    ask, callers = RaySession._ask, []
+    connect, callers = Actors._connect, []
 
-    def attacked(self, method, arguments, numbers=None):
-        answers = ask(self, method, arguments, numbers)
-        if method == "listen":
-            callers.extend(attack(address, kind) for address in answers.values() for kind in ATTACKS)
-        return answers
+    def attacked(self, heard):
+        callers.extend(attack(address, kind) for address in heard.values() for kind in ATTACKS)
+        connect(self, heard)
 
-    monkeypatch.setattr(RaySession, "_ask", attacked)
+    monkeypatch.setattr(Actors, "_connect", attacked)
     found = rd.run(game(), RING, METHOD, iterations=23, record_every=5, backend=rd.RayBackend(agents_per_actor=2))
     for caller in callers:
         caller.close()
@@ -238,7 +249,7 @@ def test_agents_run_blas_on_one_thread():
     """Threaded sums have other bits."""
     import threadpoolctl
 
-    handle = ray.remote(num_cpus=1)(Agent).remote(0, "direct", b"r" * 16, b"s" * 32, 1.0)
+    handle = ray.remote(num_cpus=1)(Agent).remote(0, LINKS["direct"], Terms(b"r" * 16, b"s" * 32, 1.0))
     pools = ray.get(handle.__ray_call__.remote(lambda self: threadpoolctl.threadpool_info()), timeout=60)
     ray.kill(handle)
     assert pools and all(pool["num_threads"] == 1 for pool in pools if pool["user_api"] == "blas")

@@ -1,6 +1,10 @@
 """The ledger: what a run has paid so far, summed over all agents."""
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+
+# A count that agents have in common: when several bills are added up it is taken once.
+IN_COMMON = {"in common": True}
 
 
 @dataclass
@@ -14,7 +18,7 @@ class Ledger:
     """
 
     sfo: int = 0
-    rounds: int = 0
+    rounds: int = field(default=0, metadata=IN_COMMON)
     messages: int = 0
     bytes: int = 0
 
@@ -25,6 +29,14 @@ class Ledger:
         self.rounds += 1
         self.messages += messages
         self.bytes += 8 * width * messages
+
+    def with_bills(self, bills: Sequence["Ledger"]) -> "Ledger":
+        """These counts and the bills of agents that went on from here side by side."""
+        total = {}
+        for count in fields(self):
+            paid = [getattr(bill, count.name) for bill in bills]
+            total[count.name] = getattr(self, count.name) + (max(paid) if count.metadata == IN_COMMON else sum(paid))
+        return Ledger(**total)
 
     def as_dict(self) -> dict[str, int]:
         """The four counts by name."""

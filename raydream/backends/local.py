@@ -18,6 +18,7 @@ class LocalBackend:
     """Every agent in the calling process."""
 
     name: ClassVar[str] = "local"
+    says: ClassVar[str] = "all agents in this process"
 
     def open(self, plan: Plan) -> "LocalSession":
         """Build all rows here."""

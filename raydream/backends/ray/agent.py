@@ -2,9 +2,10 @@
 
 import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -13,24 +14,14 @@ from raydream.agents import Agents
 from raydream.agents.ledger import Ledger
 from raydream.agents.streams import Streams
 from raydream.backends.host import Host
-from raydream.backends.protocol import Keep, Names
-from raydream.backends.ray.links.ray_calls import RayLinks
-from raydream.backends.ray.links.tcp import DirectLinks
+from raydream.backends.protocol import Keep, Names, Snapshot
+from raydream.backends.ray.links import Links, Terms
 from raydream.backends.ray.routing import Route
 from raydream.program import frame_of, heard_as
 from raydream.types import Array
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-@dataclass
-class Report:
-    """What an actor tells the driver at the end of a block."""
-
-    iteration: int
-    ledger: Ledger
-    arrays: dict[str, Array]
-    kept: Array | None = None
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass
@@ -41,37 +32,46 @@ class Failure:
     trace: str = field(repr=False)
 
 
-def told(method: Method) -> Method:
+class Whereabouts(NamedTuple):
+    """The node and process that host an actor."""
+
+    node: str
+    address: str
+    pid: int
+
+
+def failing_by_value(
+    method: Callable[Concatenate["Agent", P], T],
+) -> Callable[Concatenate["Agent", P], T | Failure]:
     """Return an exception as a `Failure` instead of raising it through Ray."""
 
-    def wrapped(self: "Agent", *arguments: Any) -> Any:
+    @wraps(method)
+    def wrapped(agent: "Agent", /, *arguments: P.args, **settings: P.kwargs) -> T | Failure:
         try:
-            return method(self, *arguments)
+            return method(agent, *arguments, **settings)
         except Exception as error:
             return Failure(_sendable(error), traceback.format_exc())
 
-    wrapped.__name__, wrapped.__doc__ = method.__name__, method.__doc__
-    return wrapped  # type: ignore[return-value]
+    return wrapped
 
 
 class Agent:
     """A plain class, made remote where actors are created. It knows its own shards and nothing of the others'."""
 
-    def __init__(self, number: int, links: str, run: bytes, secret: bytes, patience: float) -> None:
+    def __init__(self, number: int, links: type[Links], terms: Terms) -> None:
         threadpool_limits(1, "blas")  # threaded sums have other bits
         self.number = number
-        self.links = DirectLinks(number, run, secret, patience) if links == "direct" else RayLinks(number, patience)
+        self.links = links(number, terms)
         self._ledger = Ledger()
 
-    def where(self) -> dict[str, Any]:
+    def where(self) -> Whereabouts:
         """The node and process that host this actor."""
         import ray
 
-        context = ray.get_runtime_context()
-        address = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
-        return {"node": context.get_node_id(), "address": address, "pid": os.getpid()}
+        address: str = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
+        return Whereabouts(ray.get_runtime_context().get_node_id(), address, os.getpid())
 
-    @told
+    @failing_by_value
     def build(self, route: Route, shards: Sequence[Any], method: Any, seed: int, world: dict[str, Any]) -> None:
         """Receive the agents' own data and build their rows."""
         self._route = route
@@ -79,35 +79,35 @@ class Agent:
         self._host = Host(method, agents, self._exchange)
         self._stack = np.empty((0, 0))
 
-    @told
+    @failing_by_value
     def listen(self, host: str, epoch: int) -> Any:
-        """Open a listener for the neighbours and say where it is."""
+        """Be ready for the neighbours, and say what they need to know."""
         return self.links.listen(host, epoch)
 
-    @told
-    def connect(self, peers: dict[int, Any]) -> None:
-        """Link with the neighbouring actors, at their addresses or through their handles."""
+    @failing_by_value
+    def connect(self, peers: Mapping[int, Any]) -> None:
+        """Link with the neighbouring actors, by the contact of each."""
         self.links.connect(peers)
 
-    @told
-    def init(self, collect: Names) -> Report:
+    @failing_by_value
+    def init(self, collect: Names) -> Snapshot:
         """Run the method's `init`."""
         self._forget()
         self._host.init()
-        return self._report(collect)
+        return self._snapshot(collect)
 
-    @told
-    def advance(self, first: int, coins: Sequence[bool], keep: Keep | None, collect: Names) -> Report:
+    @failing_by_value
+    def advance(self, first: int, coins: Sequence[bool], keep: Keep | None, collect: Names) -> Snapshot:
         """Run steps first, first + 1, ..."""
         kept = self._host.advance(first, coins, keep)
-        return self._report(collect, kept)
+        return self._snapshot(collect, kept)
 
-    @told
-    def report(self, collect: Names) -> Report:
+    @failing_by_value
+    def snapshot(self) -> Snapshot:
         """The state as it is."""
-        return self._report(collect)
+        return self._snapshot(None)
 
-    @told
+    @failing_by_value
     def restore(self, iteration: int, arrays: dict[str, Array]) -> None:
         """Go on from these rows; the bill starts again from zero."""
         self._forget()
@@ -115,17 +115,16 @@ class Agent:
 
     def deliver(self, epoch: int, round: int, sender: int, payload: Any) -> None:
         """A neighbour's frame, where links go through Ray."""
-        if isinstance(self.links, RayLinks):
-            self.links.deliver(epoch, round, sender, payload)
+        self.links.deliver(epoch, round, sender, payload)
 
     def abort(self, epoch: int) -> None:
         """Stop waiting for neighbours, unless the links have been made anew since."""
         if epoch == self.links.epoch:
             self.links.abort()
 
-    def waits(self) -> tuple[int, tuple[int, ...]]:
-        """The round this actor is in, and the actors it waits for."""
-        return self.links.round, self.links.waits_for
+    def waits(self) -> tuple[int, ...]:
+        """The actors that this one waits for."""
+        return self.links.waits_for
 
     def _exchange(self, said: Any) -> Any:
         """One round: rows to the neighbours, rows from the neighbours, and their weighted sums."""
@@ -146,9 +145,10 @@ class Agent:
         self._ledger = Ledger()
         self._host.agents.sfo = 0
 
-    def _report(self, collect: Names, kept: Array | None = None) -> Report:
+    def _snapshot(self, collect: Names, kept: Array | None = None) -> Snapshot:
+        """This actor's rows and bill, the latter since it was built or restored."""
         self._ledger.sfo = self._host.agents.sfo
-        return Report(self._host.iteration, self._ledger.copy(), self._host.arrays(collect), kept)
+        return Snapshot(self._host.iteration, self._ledger.copy(), self._host.arrays(collect), kept)
 
 
 def _bytes(row: Array) -> memoryview:

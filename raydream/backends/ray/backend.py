@@ -1,19 +1,18 @@
 """The Ray backend's settings, and how a run begins on it."""
 
 import contextlib
-import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from raydream.backends.protocol import Plan
+from raydream.backends.ray.links import LINKS
+from raydream.backends.ray.machine import cpus
 from raydream.backends.ray.routing import Packing, Router, block_sizes
 from raydream.checks import choice, number, positive
 
 if TYPE_CHECKING:
     from raydream.backends.ray.session import RaySession
-
-LINKS = ("direct", "ray")
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class RayBackend:
     """Agents as Ray actors.
 
     agents_per_actor  agents hosted by one actor: a number, "auto" (spread evenly over the CPUs), or a list of sizes
-    links             "direct": frames straight between actors over TCP; "ray": through Ray's own calls, slowly
+    links             how frames travel: a name in `raydream.backends.ray.links.LINKS`, such as "direct" or "ray"
     address           a running Ray ("auto", "host:port"); by default $RAY_ADDRESS, else a Ray of the run's own
     placement         "spread" over the nodes, or "one-per-node"
     cpus_per_actor    CPUs that Ray reserves for each actor on a cluster
@@ -29,6 +28,7 @@ class RayBackend:
     """
 
     name: ClassVar[str] = "ray"
+    says: ClassVar[str] = "every agent a Ray actor, on this machine or on a cluster"
     agents_per_actor: Packing = 1
     links: str = "direct"
     address: str | None = None
@@ -46,8 +46,7 @@ class RayBackend:
 
     def open(self, plan: Plan) -> "RaySession":
         """Attach to Ray and start the actors."""
-        from raydream.backends.ray.placement import Placement, alive_nodes
-        from raydream.backends.ray.runtime import attached
+        from raydream.backends.ray.placement import Placement, cluster_cpus
         from raydream.backends.ray.sending import check_sendable
         from raydream.backends.ray.session import RaySession
 
@@ -56,10 +55,8 @@ class RayBackend:
         check_sendable("problem.constraint", plan.problem.constraint)
         m = plan.topology.m
         with contextlib.ExitStack() as stack:
-            here = os.cpu_count() or 1
-            stack.enter_context(attached(self.address, max(1, len(block_sizes(self.agents_per_actor, m, here)))))
-            cpus = sum(node["Resources"].get("CPU", 0.0) for node in alive_nodes())
-            sizes = block_sizes(self.agents_per_actor, m, int(cpus))
+            stack.enter_context(self.shared(m))
+            sizes = block_sizes(self.agents_per_actor, m, int(cluster_cpus()))
             placement = Placement(len(sizes), self.placement, self.cpus_per_actor)
             release = stack.pop_all().close
         try:
@@ -84,11 +81,6 @@ class RayBackend:
         """The same; sizes that are listed for another number of agents give way to one agent each."""
         listed = not isinstance(self.agents_per_actor, int | str)
         return replace(self, agents_per_actor=1) if listed or agents == 1 else self
-
-
-def cpus() -> int:
-    """The CPUs that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _sample(packing: Packing) -> tuple[int, int]:

@@ -47,6 +47,11 @@ class Router:
         """The agents of an actor."""
         return range(int(self.bounds[actor]), int(self.bounds[actor + 1]))
 
+    def named(self, actor: int) -> str:
+        """The agents of an actor, in words."""
+        hosted = self.hosted(actor)
+        return f"agent {hosted.start}" if len(hosted) == 1 else f"agents {hosted.start}-{hosted.stop - 1}"
+
     def _route(self, topology: Topology, actor: int) -> Route:
         hosted = self.hosted(actor)
         near = set(hosted).union(*(topology.neighbours[i].tolist() for i in hosted))

@@ -1,7 +1,6 @@
 """Plain functions as Ray tasks on this machine's CPUs, results as they finish."""
 
 import contextlib
-import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -10,15 +9,11 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from raydream.backends.ray.machine import cpus as cpus
 from raydream.backends.ray.runtime import attached
 from raydream.backends.ray.sending import check_sendable
 
 AsFinished = Generator[tuple[int, Any], None, None]
-
-
-def cpus() -> int:
-    """The CPUs that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextlib.contextmanager

@@ -3,34 +3,39 @@ own ports are open."""
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from raydream.errors import LinkLost, LinkTimeout
+from raydream.backends.ray.links.protocol import DELIVERY, Buffers, Links, Terms
 
 
-class RayLinks:
+class RayLinks(Links):
     """The links of one actor: `deliver` is called by the neighbours through Ray, `exchange` waits for them."""
 
-    def __init__(self, me: int, patience: float) -> None:
-        self.me, self.patience = me, patience
+    says: ClassVar[str] = "through Ray's own calls: slow, for places where only Ray's ports are open"
+
+    def __init__(self, me: int, terms: Terms) -> None:
+        super().__init__(me, terms)
         self._handles: dict[int, Any] = {}
         self._inbox: dict[tuple[int, int, int], Any] = {}
         self._news = threading.Condition()
         self._aborted = False
-        self.epoch = self.round = 0
-        self.waits_for: tuple[int, ...] = ()
+
+    @classmethod
+    def contact(cls, handle: Any, heard: Any) -> Any:
+        """The handle: Ray listens for us."""
+        return handle
 
     def listen(self, host: str, epoch: int) -> None:
-        """Forget earlier links; Ray listens for us."""
+        """Forget earlier links."""
         self.close()
         self._aborted, self.epoch, self.round = False, epoch, 0
 
-    def connect(self, handles: Mapping[int, Any]) -> None:
+    def connect(self, peers: Mapping[int, Any]) -> None:
         """Remember the neighbours' handles."""
-        self._handles = dict(handles)
+        self._handles = dict(peers)
 
     def deliver(self, epoch: int, round: int, sender: int, payload: Any) -> None:
         """Put a neighbour's frame in the inbox; one from before the links were made anew is dropped."""
@@ -40,26 +45,13 @@ class RayLinks:
             self._inbox[epoch, round, sender] = payload
             self._news.notify_all()
 
-    def exchange(self, says: Mapping[int, Sequence[memoryview]], hears: Mapping[int, Sequence[memoryview]]) -> None:
+    def exchange(self, says: Mapping[int, Buffers], hears: Mapping[int, Buffers]) -> None:
         """One round with all neighbouring actors."""
         self.round += 1
         for peer, handle in self._handles.items():
             payload = np.concatenate([np.frombuffer(piece, dtype=np.float64) for piece in says[peer]])
-            handle.deliver.options(concurrency_group="delivery").remote(self.epoch, self.round, self.me, payload)
-        wanted = {(self.epoch, self.round, peer) for peer in self._handles}
-        deadline = time.monotonic() + self.patience
-        with self._news:
-            while missing := wanted - self._inbox.keys():
-                self.waits_for = tuple(sorted(peer for _, _, peer in missing))
-                self._news.wait(max(0.0, deadline - time.monotonic()))
-                if self._aborted:
-                    raise LinkLost(f"actor {self.me} was told to stop waiting.")
-                if time.monotonic() >= deadline:
-                    text = f"actor {self.me} heard nothing for {self.patience:g} s."
-                    raise LinkTimeout(text, self.round, self.waits_for)
-            self.waits_for = ()
-            frames = {peer: self._inbox.pop((self.epoch, self.round, peer)) for peer in self._handles}
-        for peer, frame in frames.items():
+            handle.deliver.options(concurrency_group=DELIVERY).remote(self.epoch, self.round, self.me, payload)
+        for peer, frame in self._frames().items():
             data, position = memoryview(frame).cast("B"), 0
             for ear in hears[peer]:
                 ear[:] = data[position : position + ear.nbytes]
@@ -75,3 +67,18 @@ class RayLinks:
         """Forget handles and frames."""
         with self._news:
             self._handles, self._inbox = {}, {}
+
+    def _frames(self) -> dict[int, Any]:
+        """This round's frame of every neighbour, as soon as all are there."""
+        wanted = {(self.epoch, self.round, peer) for peer in self._handles}
+        deadline = time.monotonic() + self.terms.patience
+        with self._news:
+            while missing := wanted - self._inbox.keys():
+                self.waits_for = tuple(sorted(peer for _, _, peer in missing))
+                self._news.wait(max(0.0, deadline - time.monotonic()))
+                if self._aborted:
+                    raise self.called_off()
+                if time.monotonic() >= deadline:
+                    raise self.unheard()
+            self.waits_for = ()
+            return {peer: self._inbox.pop((self.epoch, self.round, peer)) for peer in self._handles}

@@ -1,0 +1,118 @@
+"""The actors of one run: started, given what their agents own, linked, asked, and ended."""
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import ray
+
+from raydream.backends.protocol import Place, Plan
+from raydream.backends.ray.agent import Agent, Failure, Whereabouts
+from raydream.backends.ray.calls import Question
+from raydream.backends.ray.hang import Hang, diagnosed
+from raydream.backends.ray.links import LINKS, Terms
+from raydream.backends.ray.placement import CONTROL, Placement
+from raydream.backends.ray.routing import Router
+
+LOOPBACK = "127.0.0.1"
+
+
+class Actors:
+    """Handles of the actors by number, and what happens to all of them at once."""
+
+    def __init__(self, plan: Plan, router: Router, placement: Placement, links: str, patience: float) -> None:
+        self.router = router
+        self.handles: dict[int, Any] = {}
+        self._plan, self._placement = plan, placement
+        self._links = LINKS.find(links)
+        self._terms = Terms(secrets.token_bytes(16), secrets.token_bytes(32), patience)
+        self._epoch = 0
+        self._built: set[int] = set()
+        self._where: dict[int, Whereabouts] = {}
+        self._world = ray.put({
+            "network": plan.topology.network,
+            "constraint": plan.problem.constraint,
+            "start": plan.start,
+        })  # fmt: skip
+
+    @property
+    def complete(self) -> bool:
+        """Whether every actor has been started."""
+        return len(self.handles) == len(self.router.routes)
+
+    @property
+    def places(self) -> list[Place]:
+        """Where each actor lives, and its agents."""
+        return [
+            {
+                "actor": number,
+                "agents": list(self.router.hosted(number)),
+                "node": where.node,
+                "address": where.address,
+                "pid": where.pid,
+            }
+            for number, where in sorted(self._where.items())
+        ]
+
+    def ask(self, call: Callable[[Any, int], Any], numbers: Iterable[int] | None = None) -> dict[int, Any]:
+        """What call(handle, number) brings from each of these actors; `Broken` where some are lost."""
+        asked = self.handles if numbers is None else numbers
+        calls = {call(self.handles[number], number): number for number in asked}
+        return Question(calls, self.router, self._tell_to_stop, self._diagnosed).answers()
+
+    def restart(self, lost: Iterable[int]) -> None:
+        """End these, start and build all that are missing, and link everybody anew."""
+        for number in lost:
+            self._end(number)
+        for number in range(len(self.router.routes)):
+            if number not in self.handles:
+                self.handles[number] = self._placement.start(number, Agent, number, self._links, self._terms)
+        fresh = [number for number in self.handles if number not in self._built]
+        self._where |= self.ask(lambda actor, number: actor.where.remote(), fresh)
+        self.ask(self._build, fresh)
+        self._built |= set(fresh)
+        self._connect(self._listen())
+
+    def close(self) -> None:
+        """End all of them."""
+        for number in list(self.handles):
+            self._end(number)
+
+    def _build(self, actor: Any, number: int) -> Any:
+        """Send a new actor what its agents own. One shard at a time is in this process's hands."""
+        plan = self._plan
+        shards = [plan.problem.local(i) for i in self.router.hosted(number)]
+        return actor.build.remote(self.router.routes[number], shards, plan.method, plan.seed, self._world)
+
+    def _listen(self) -> dict[int, Any]:
+        """Every actor is ready for its neighbours; on one node nobody else can reach it."""
+        self._epoch += 1
+        alone = len({where.node for where in self._where.values()}) == 1
+        return self.ask(
+            lambda actor, number: actor.listen.remote(LOOPBACK if alone else self._where[number].address, self._epoch)
+        )
+
+    def _connect(self, heard: Mapping[int, Any]) -> None:
+        """Every actor links with its neighbours."""
+        contacts = {number: self._links.contact(self.handles[number], heard[number]) for number in heard}
+
+        def connect(actor: Any, number: int) -> Any:
+            return actor.connect.remote({peer: contacts[peer] for peer in self.router.routes[number].says})
+
+        self.ask(connect)
+
+    def _tell_to_stop(self) -> None:
+        for handle in self.handles.values():
+            with contextlib.suppress(Exception):
+                handle.abort.options(concurrency_group=CONTROL).remote(self._epoch)
+
+    def _diagnosed(self, failures: Mapping[int, Failure]) -> Hang:
+        return diagnosed(self.handles, failures, self.router, self._terms.patience)
+
+    def _end(self, number: int) -> None:
+        self._built.discard(number)
+        handle = self.handles.pop(number, None)
+        if handle is not None:
+            with contextlib.suppress(Exception):
+                ray.kill(handle)

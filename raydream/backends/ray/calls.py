@@ -1,0 +1,108 @@
+"""One question to several actors: their answers, or what their failures mean."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import ray
+from ray.exceptions import GetTimeoutError, RayActorError, RayError
+
+from raydream.backends.ray.agent import Failure
+from raydream.backends.ray.hang import Hang
+from raydream.backends.ray.routing import Router
+from raydream.errors import AgentsHang, LinkError, LinkTimeout
+
+GRACE_SECONDS = 10.0  # how long actors may take to answer once they have been told to stop
+FETCH_SECONDS = 60.0  # how long an answer that is there may take to arrive
+
+
+class Broken(Exception):
+    """Some actors are gone, or links between them are. This can be mended."""
+
+    def __init__(self, lost: set[int], why: str) -> None:
+        super().__init__(why)
+        self.lost = lost
+
+
+class Question:
+    """Calls of several actors at the same time; the first failure stops everybody.
+
+    calls     what Ray returned for each call, and the number of its actor
+    stop      tells all actors to stop waiting for each other
+    diagnose  finds out who waits for whom, given the failures so far
+    """
+
+    def __init__(
+        self,
+        calls: Mapping[Any, int],
+        router: Router,
+        stop: Callable[[], None],
+        diagnose: Callable[[Mapping[int, Failure]], Hang],
+    ) -> None:
+        self._calls, self._router, self._stop, self._diagnose = dict(calls), router, stop, diagnose
+        self._answers: dict[int, Any] = {}
+        self._failures: dict[int, Failure] = {}
+        self._lost: set[int] = set()
+        self._hang: Hang | None = None
+        self._deadline: float | None = None  # once everybody has been told to stop
+
+    def answers(self) -> dict[int, Any]:
+        """The answer of each actor."""
+        while self._calls and not self._only_silent_ones_are_left():
+            rest = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+            done, _ = ray.wait(list(self._calls), num_returns=1, timeout=rest)
+            if not done:
+                self._lost |= set(self._calls.values())  # told to stop, and still silent
+                break
+            for reference in done:
+                self._take(reference)
+            if (self._lost or self._failures) and self._deadline is None:
+                self._call_off()
+        self._judge()
+        return self._answers
+
+    def _take(self, reference: Any) -> None:
+        """Sort an answer."""
+        number = self._calls.pop(reference)
+        try:
+            answer = ray.get(reference, timeout=FETCH_SECONDS)
+        except (RayActorError, GetTimeoutError):
+            self._lost.add(number)
+            return
+        except RayError as error:  # its arguments could not be unpacked there
+            text = f"{self._router.named(number)} could not be reached: {_cause(error)}"
+            answer = Failure(RuntimeError(text), str(error))
+        if isinstance(answer, Failure):
+            self._failures[number] = answer
+        else:
+            self._answers[number] = answer
+
+    def _call_off(self) -> None:
+        """Tell everybody to stop, and give them a while to answer."""
+        if any(isinstance(failure.error, LinkTimeout) for failure in self._failures.values()):
+            self._hang = self._diagnose(self._failures)
+        self._stop()
+        self._deadline = time.monotonic() + GRACE_SECONDS
+
+    def _only_silent_ones_are_left(self) -> bool:
+        return self._hang is not None and set(self._calls.values()) <= self._hang.silent
+
+    def _judge(self) -> None:
+        """Raise what the failures mean: an error of an agent, a hang, or something that can be mended."""
+        for _, failure in sorted(self._failures.items()):
+            if not isinstance(failure.error, LinkError):
+                failure.error.add_note("on the actor:\n" + failure.trace)
+                raise failure.error
+        if self._hang is not None and not self._lost - self._hang.silent:
+            raise AgentsHang(self._hang.sentence)
+        if self._lost:
+            agents = [str(agent) for number in sorted(self._lost) for agent in self._router.hosted(number)]
+            raise Broken(self._lost, f"lost agent{'s' if len(agents) > 1 else ''} {', '.join(agents)}")
+        if self._failures:
+            raise Broken(set(), str(next(iter(self._failures.values())).error))
+
+
+def _cause(error: RayError) -> str:
+    """The last line of an error that Ray reports at length."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

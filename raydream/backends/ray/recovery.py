@@ -1,0 +1,126 @@
+"""Going on, whatever happens: where actors are lost, everybody rolls back to the last snapshot and does again what
+had been done since."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from raydream.agents.ledger import Ledger
+from raydream.backends.protocol import Keep, Names, Recovery, Snapshot
+from raydream.backends.ray.actors import Actors
+from raydream.backends.ray.calls import Broken
+from raydream.backends.ray.snapshots import gathered, rows_of
+from raydream.errors import AgentsLost
+
+T = TypeVar("T")
+
+ATTEMPTS = 5  # failures in a row, without a finished block between them, before the run is given up
+
+
+class Recovering:
+    """The steps of all agents, of which each is done however many actors are lost on the way.
+
+    recoveries  what happened
+    """
+
+    def __init__(self, actors: Actors) -> None:
+        self.recoveries: list[Recovery] = []
+        self._actors = actors
+        self._last: Snapshot | None = None  # where to roll back to; None is before `init`
+        self._paid = Ledger()  # before the actors began to count
+        self._coins: list[bool] = []  # flipped since the last snapshot
+        self._at = -1  # iterations that the agents have done; -1 is before `init`
+        self._failures = 0
+        self._persist(lambda: None)
+
+    def init(self, collect: Names) -> Snapshot:
+        """Run the method's `init`."""
+        return self._persist(lambda: self._begin(collect))
+
+    def advance(self, first: int, coins: Sequence[bool], keep: Keep | None, collect: Names) -> Snapshot:
+        """Run steps first, first + 1, ..."""
+
+        def block() -> Snapshot:
+            self._catch_up()
+            return self._step(first, coins, keep, collect)
+
+        done = self._persist(block)
+        self._coins.extend(coins)
+        self._failures = 0
+        return done
+
+    def snapshot(self) -> Snapshot:
+        """The whole state, which is also where a lost actor will make everybody go on from."""
+
+        def whole() -> Snapshot:
+            self._catch_up()
+            return gathered(self._actors.ask(lambda actor, _: actor.snapshot.remote()), self._paid)
+
+        self._last, self._coins = self._persist(whole), []
+        return self._last
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from this state."""
+        self._last, self._coins = snapshot, []
+        self._persist(self._roll_back)
+
+    def _persist(self, action: Callable[[], T]) -> T:
+        """Do it; when actors or links are lost, bring them back, roll back, and do it again."""
+        broken: Broken | None = None
+        while True:
+            try:
+                if broken or not self._actors.complete:
+                    self._actors.restart(broken.lost if broken else ())
+                    self._roll_back()
+                    broken = None
+                return action()
+            except Broken as error:
+                broken = error
+                self._failures += 1
+                self._note(error)
+                if self._failures >= ATTEMPTS:
+                    raise AgentsLost(f"actors were lost {ATTEMPTS} times in a row; the last time: {error}") from None
+
+    def _note(self, broken: Broken) -> None:
+        """What the result will say of this."""
+        lost = sorted(broken.lost)
+        self.recoveries.append(
+            {
+                "iteration": max(self._at, 0),
+                "rolled_back_to": 0 if self._last is None else self._last.iteration,
+                "actors": lost,
+                "agents": [agent for number in lost for agent in self._actors.router.hosted(number)],
+                "reason": str(broken),
+            }
+        )
+
+    def _roll_back(self) -> None:
+        """Everybody at the last snapshot; before the first one, everybody before `init`."""
+        last, router = self._last, self._actors.router
+        if last is None:
+            self._paid, self._at = Ledger(), -1
+            return
+        self._paid = last.ledger
+        self._actors.ask(
+            lambda actor, number: actor.restore.remote(last.iteration, rows_of(last, router.hosted(number)))
+        )
+        self._at = last.iteration
+
+    def _catch_up(self) -> None:
+        """After a roll-back: do again what had been done since the snapshot."""
+        if self._at < 0:
+            self._begin(())
+        base = 0 if self._last is None else self._last.iteration
+        done = self._at - base
+        if done < len(self._coins):
+            self._step(self._at, self._coins[done:], None, ())
+
+    def _begin(self, collect: Names) -> Snapshot:
+        begun = gathered(self._actors.ask(lambda actor, _: actor.init.remote(collect)), self._paid)
+        self._at = 0
+        return begun
+
+    def _step(self, first: int, coins: Sequence[bool], keep: Keep | None, collect: Names) -> Snapshot:
+        order = first, list(coins), keep, collect
+        done = gathered(self._actors.ask(lambda actor, _: actor.advance.remote(*order)), self._paid)
+        self._at = done.iteration
+        return done
