@@ -5,10 +5,9 @@ import functools
 import zlib
 from typing import Any, TypedDict
 
-from raydream.columns import column
-
 from raydream.algorithms import METHODS
 from raydream.algorithms.table import facts_named
+from raydream.columns import column
 
 # After Okabe and Ito, whose colours readers with any colour vision tell apart: for what is not a method.
 BLUE, ORANGE, GREEN, PINK, VERMILION = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00"

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import diags_array
 
 from raydream import checks
+from raydream.topology.adjacency import agents_in_rows, first_connected, from_networkx, graph_of, grid_of, torus_of
 from raydream.topology.builders import (
     Agents,
     Degree,
@@ -18,7 +19,6 @@ from raydream.topology.builders import (
     Weights,
     builder,
 )
-from raydream.topology.adjacency import agents_in_rows, first_connected, from_networkx, graph_of, grid_of, torus_of
 from raydream.topology.network import Topology
 from raydream.topology.weights import weighed
 from raydream.types import Sparse
