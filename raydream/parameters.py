@@ -10,16 +10,14 @@ Whoever asks for a value (the class itself, the command line, a form, a tuning) 
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from raydream import checks
 
-REQUIRED: Any = type(
-    "Required", (), {"__repr__": lambda self: "REQUIRED"}
-)()  # in the place of a default: there is none
+REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "REQUIRED"})()  # instead of a default
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ def _of_class(kind: type[Any]) -> dict[str, Parameter]:
 def _declared(maker: Callable[..., Any]) -> dict[str, Parameter]:
     hints = _hints(maker)
     if is_dataclass(maker) and isinstance(maker, type):
-        given = {f.name: REQUIRED if f.default is MISSING else f.default for f in fields(maker) if f.init}
+        given = {field.name: _default(field) for field in fields(maker) if field.init}
     else:
         given = {
             p.name: REQUIRED if p.default is p.empty else p.default
@@ -157,23 +155,23 @@ def call(maker: Callable[..., Any], name: str, parameters: Mapping[str, Any], *a
     return maker(*arguments, **parameters)
 
 
-def _hints(maker: Callable[..., Any]) -> dict[str, Any]:
-    """The types of its parameters; none where they name what cannot be found, as a user's own may."""
+def _default(field: Field[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return REQUIRED if field.default is MISSING else field.default
+
+
+def _hints(maker: Any) -> dict[str, Any]:
+    """The types; none where one of them is known to type checkers alone, and no rule can be read."""
+    plain = isinstance(maker, type) and not is_dataclass(maker)
     try:
-        return get_type_hints(
-            maker if isinstance(maker, type) and is_dataclass(maker) else _function(maker), None, None, True
-        )
+        return get_type_hints(vars(maker).get("__init__", maker) if plain else maker, include_extras=True)
     except (NameError, TypeError):
         return {}
 
 
-def _function(maker: Any) -> Any:
-    """What is called when a maker is: a class's `__init__`, else itself."""
-    return vars(maker).get("__init__", maker) if isinstance(maker, type) else maker
-
-
 def _parameter(name: str, default: Any, hint: Any) -> Parameter:
-    help, rules, optional = "", [], default is None
+    help, rules, optional, free = "", [], default is None, False
     alternatives = [hint]
     while alternatives:
         one = alternatives.pop(0)
@@ -194,4 +192,6 @@ def _parameter(name: str, default: Any, hint: Any) -> Parameter:
             optional = True
         elif one in PLAIN:
             rules.append(PLAIN[one])
-    return Parameter(name, default, tuple(rules), optional, help)
+        else:
+            free = True  # a type of which nothing is known: whoever takes it must look at it
+    return Parameter(name, default, () if free else tuple(rules), optional, help)

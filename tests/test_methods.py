@@ -4,7 +4,7 @@ import inspect
 import itertools
 import pickle
 import re
-from dataclasses import FrozenInstanceError, dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from typing import Literal, Optional, Union
 
 import numpy as np
@@ -31,7 +31,9 @@ from raydream.parameters import REQUIRED, parameters_of
 from raydream.problems import OnlineQuadraticGame, QuadraticGame
 from raydream.program import perform
 from raydream.report import theme
+from raydream.report.collect import Run
 from raydream.report.counting import paper_columns
+from raydream.report.plot import mixing_of
 from raydream.studies.setting import needs_one_machine
 
 RING, ALONE = rd.topology.ring(8), rd.topology.ring(1)
@@ -721,6 +723,7 @@ class Spelled(Method):
     inner: Optional[int] = None  # noqa: UP045
     way: Union[Literal["short", "long"], None] = "short"  # noqa: UP007
     anything: object = None
+    both: float | list[float] = field(default_factory=list)
 
     def init(self, agents):
         return Iterates(agents.start())
@@ -731,7 +734,8 @@ class Spelled(Method):
 
 def test_a_method_of_one_s_own_may_spell_its_types_as_it_likes():
     """`Optional[int]` takes None and whole numbers, and nothing else."""
-    assert Spelled(0.1).inner is None and Spelled(0.1, inner=3, way=None, anything=[]).inner == 3
+    assert Spelled(0.1).inner is None and Spelled(0.1, inner=3, way=None, anything=[], both=[1.0]).inner == 3
+    assert parameters_of(Spelled)["both"].default == [] and parameters_of(Spelled)["eta"].default is REQUIRED
     with pytest.raises(TypeError, match=r"`inner` must be a whole number; got 1\.5"):
         Spelled(0.1, inner=1.5)
     with pytest.raises(ValueError, match="`way` must be one of 'long', 'short'; got 'middle'"):
@@ -813,3 +817,20 @@ def test_the_paper_counts_the_rounds_that_carry_the_tracker(method):
     doubled = isinstance(method, rd.DREAM | rd.GTSRVR | rd.DMHSGD | rd.DGDAVR)
     if "sfo_paper" in found:
         assert (found["sfo_paper"][-1] < columns["sfo"][-1]) == doubled
+
+
+def test_a_figure_asks_the_recorded_method_how_it_mixes():
+    """The method is made again from its record; what cannot be made again is drawn as one round of gossip."""
+
+    def recorded(name, **parameters):
+        return mixing_of(Run("label", 0, {}, {"method": {"name": name, "parameters": parameters}}))
+
+    gossip = {"K": 1, "mixing": "gossip", "momentum": "optimal"}
+    assert recorded("dream", **STEPS, K=3, K_large=5, momentum="paper") == {
+        "K": 3,
+        "mixing": "fastmix",
+        "momentum": "paper",
+    }
+    assert recorded("gt-gda", **STEPS) == recorded("gda", **STEPS) == gossip
+    for name, parameters in {"mine": {"K": 4}, "dream": {"K": 4}, "gt-da": {**STEPS, "R": "many"}}.items():
+        assert recorded(name, **parameters) == gossip
