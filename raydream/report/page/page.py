@@ -21,6 +21,7 @@ from raydream.storage.files import whole_file
 
 LIMIT = 5_900_000  # bytes of a finished page
 HERE = Path(__file__).parent
+PROGRAM = ("records", "convergence", "bars", "begin")  # the files of the page's program, one after the other
 
 
 def write_report(
@@ -60,7 +61,7 @@ def page(
     groups = grouped(every)
     failures = failures or {}
     title = title or _title(groups)
-    style, program = (HERE / "page.css").read_text(), (HERE / "page.js").read_text()
+    style, program = (HERE / "page.css").read_text(), program_text()
     engine, compressed, notice = plotly()
     facts = facts_of(every, groups, constants)
     outer = [heading(title, every, groups, failures), runs_table(every, failures), configurations(groups)]
@@ -88,6 +89,13 @@ def page(
             program=program,
         )
     )
+
+
+@functools.cache
+def program_text() -> str:
+    """The page's program: one function, of which the files of program/ are the body."""
+    body = "\n".join((HERE / "program" / f"{name}.js").read_text() for name in PROGRAM)
+    return f'"use strict";\n(async () => {{\n{body}}})();\n'
 
 
 @functools.cache
