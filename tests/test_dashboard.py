@@ -1,9 +1,10 @@
-"""The dashboard without a browser: who may come in, which folders it reads, what its forms can order, what it draws."""
+"""The dashboard without a browser: who may come in, which folders it reads, what its forms can start, what it draws."""
 
 import contextlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Annotated, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -22,12 +24,16 @@ from typer.testing import CliRunner
 import raydream as rd
 from raydream import specs
 from raydream.algorithms import METHODS
+from raydream.backends.ray.links import LINKS
+from raydream.backends.registry import BACKENDS
 from raydream.cli import app as cli
 from raydream.dashboard import axes, curves, serve
 from raydream.dashboard.app import make_app
 from raydream.dashboard.curves import Zoom
-from raydream.dashboard.live import facts as told
-from raydream.dashboard.new.forms import MOST_AGENTS, again, order, problem_fields, topology_fields
+from raydream.dashboard.live import facts as shown
+from raydream.dashboard.new.again import again
+from raydream.dashboard.new.fields import backends, limits, links, method_fields, problem_fields, topology_fields
+from raydream.dashboard.new.forms import MOST_AGENTS, new_run
 from raydream.dashboard.overview import page as overview
 from raydream.dashboard.pages import PAGES
 from raydream.dashboard.parts import Query, address, state
@@ -36,6 +42,9 @@ from raydream.dashboard.watching.jobs import Jobs, last_sentence
 from raydream.dashboard.watching.progress import Progress
 from raydream.dashboard.watching.runs import Runs
 from raydream.dashboard.watching.watched import Watched
+from raydream.data.synthetic import synthetic
+from raydream.parameters import Positive, parameters_of
+from raydream.problems.registry import takes_data
 from raydream.storage.lock import locked
 
 FORM = {"problem": "quadratic", "topology": "ring", "method": "dream", "agents": 4, "backend": "local",
@@ -225,7 +234,7 @@ def test_a_damaged_directory_is_shown_as_such(tmp_path, text):
     jobs = Jobs(Runs(tmp_path))
     run = jobs.look("r")
     assert run.state == "damaged"
-    assert told.facts(run) and told.actions(run) and told.details(run) and overview.row(run)
+    assert shown.facts(run) and shown.actions(run) and shown.details(run) and overview.row(run)
     assert curves.runs_of([run]) == []
 
 
@@ -259,7 +268,7 @@ def test_whatever_a_run_file_says_pages_are_shown(root, tmp_path, change, outcom
         client,
         "live",
         [("live-tick", "n_intervals", 1), (state("run"), "value", "bad")],
-        ["live-told", "live-rows", "live-stage"],
+        ["live-version", "live-rows", "live-stage"],
     )
     assert '"live-title"' in told and '"Iframe"' not in told
     assert '"live-more"' in post(
@@ -280,7 +289,7 @@ def test_a_senseless_progress_is_passed_over(root, tmp_path, progress):
     under_way(root, tmp_path / "r", os.getpid(), progress)
     with locked(tmp_path / "r"):
         run = Jobs(Runs(tmp_path)).look("r")
-        assert run.state == "running" and run.progress == Progress() and overview.row(run) and told.facts(run)
+        assert run.state == "running" and run.progress == Progress() and overview.row(run) and shown.facts(run)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +301,7 @@ def test_a_senseless_history_breaks_nothing(root, tmp_path, text):
     (tmp_path / "r" / "history.csv").write_text(text)
     client = make_app(Jobs(Runs(tmp_path))).server.test_client()
     run = Runs(tmp_path).look("r")
-    assert told.facts(run) and overview.row(run)
+    assert shown.facts(run) and overview.row(run)
     drawn = [
         (state("x"), "value", "sfo"),
         (state("y"), "value", "primal"),
@@ -307,7 +316,7 @@ def test_a_senseless_history_breaks_nothing(root, tmp_path, text):
 OUTPUTS = {
     "overview": [("overview-rows", "children"), ("overview-note", "children"), ("overview-shown", "data")],
     "live": [("live-title", "children"), ("live-facts", "children"), ("live-actions", "children"),
-             ("live-details", "children"), ("live-tick", "interval"), ("live-told", "data"), ("live-rows", "data"),
+             ("live-details", "children"), ("live-tick", "interval"), ("live-version", "data"), ("live-rows", "data"),
              ("live-stage", "data"), ("live-message", "children")],
     "more": [("live-more", "children")],
     "curve": [("live-curve", "figure")],
@@ -364,16 +373,16 @@ def test_the_share_done_is_that_of_whatever_ends_the_run_first(root, tmp_path):
 # ---------------------------------------------------------------- forms
 
 
-def ordered(tmp_path, form):
-    """What comes of an order on the command line."""
-    done = CliRunner().invoke(cli.app, ["run", *order(form).arguments, "--directory", str(tmp_path / "r")])
+def started(tmp_path, form):
+    """What comes of a form on the command line."""
+    done = CliRunner().invoke(cli.app, ["run", *new_run(form).arguments, "--directory", str(tmp_path / "r")])
     assert done.exit_code == 0, done.output
     return rd.load(tmp_path / "r")
 
 
-def test_an_order_is_what_the_form_says(tmp_path):
+def test_a_new_run_is_what_the_form_says(tmp_path):
     """The arguments mean to `raydream run` what the fields mean to a reader."""
-    result = ordered(
+    result = started(
         tmp_path, {**FORM, "method.K": "2", "topology.self_weight": "0.5", "seed": 7, "diagnostics": ["1"]}
     )
     config = result.config
@@ -386,7 +395,7 @@ def test_an_order_is_what_the_form_says(tmp_path):
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in ("gda", "sgda")])
-def test_every_method_can_be_ordered_with_its_defaults(tmp_path, method):
+def test_every_method_can_be_started_with_its_defaults(tmp_path, method):
     """All fields left empty."""
     form = {
         "problem": "quadratic",
@@ -396,11 +405,11 @@ def test_every_method_can_be_ordered_with_its_defaults(tmp_path, method):
         "backend": "local",
         "iterations": 2,
     }
-    assert ordered(tmp_path, form).config["method"]["name"] == method
+    assert started(tmp_path, form).config["method"]["name"] == method
 
 
 @pytest.mark.parametrize("problem", specs.PROBLEMS)
-def test_every_problem_can_be_ordered_with_every_field_filled_in(tmp_path, problem):
+def test_every_problem_can_be_started_with_every_field_filled_in(tmp_path, problem):
     """Each field with its own default written out."""
     fields = {
         f"problem.{f.name}": str(f.default).lower()
@@ -409,29 +418,29 @@ def test_every_problem_can_be_ordered_with_every_field_filled_in(tmp_path, probl
     }
     form = {**FORM, **fields, "problem": problem, "iterations": 1}
     form |= {"method.b_large": "6"} if problem == "quadratic-online" else {"problem.samples": "40"}
-    assert ordered(tmp_path, form).config["problem"]["spec"]["name"] == problem
+    assert started(tmp_path, form).config["problem"]["spec"]["name"] == problem
 
 
-def test_a_run_can_be_ordered_again(jobs):
-    """The link to the form of a run leads to an order of the same parts."""
+def test_a_run_can_be_asked_for_again(jobs):
+    """The link to the form of a run leads to a run of the same parts."""
     record = jobs.look("first").record
     form = dict(parse_qsl(urlsplit(again(record, {})).query))
-    arguments = order(form).arguments
+    arguments = new_run(form).arguments
     said = dict(one.split("=") for flag, one in pairwise(arguments) if flag == "--set")
     assert said == {"b": "3", "q": "1.0"}, "what was asked for; what was settled by rule is settled again"
     assert "self_weight=0.5" in arguments and "samples=9" in arguments
     assert arguments[arguments.index("--iterations") + 1] == "30"
 
 
-def test_a_run_that_was_ordered_here_is_ordered_again_as_it_was(jobs, monkeypatch):
+def test_a_run_that_was_started_here_is_asked_for_again_as_it_was(jobs, monkeypatch):
     """Also where it never began; the form is kept beside it."""
     monkeypatch.setattr(Jobs, "_launch", lambda self, name, arguments: None)
-    name = jobs.start(order({**FORM, "name": "ordered", "method.p": "0.5"}))
-    kept = json.loads((jobs.runs.root / name / "order.json").read_text())
+    name = jobs.start(new_run({**FORM, "name": "started", "method.p": "0.5"}))
+    kept = json.loads((jobs.runs.root / name / "form.json").read_text())
     shutil.rmtree(jobs.runs.root / name)
     assert (
-        order(dict(parse_qsl(urlsplit(again({}, kept)).query))).arguments
-        == order({**FORM, "method.p": "0.5"}).arguments
+        new_run(dict(parse_qsl(urlsplit(again({}, kept)).query))).arguments
+        == new_run({**FORM, "method.p": "0.5"}).arguments
     )
 
 
@@ -442,7 +451,7 @@ def test_a_run_that_was_ordered_here_is_ordered_again_as_it_was(jobs, monkeypatc
      {"problem": {"spec": {"name": "quadratic", "parameters": {"data": "/x"}}}}],
     ids=str,
 )  # fmt: skip
-def test_what_a_form_cannot_order_is_not_offered_again(jobs, change):
+def test_what_a_form_cannot_ask_for_is_not_offered_again(jobs, change):
     """A run made in Python would come back as another one."""
     record = jobs.look("first").record
     assert again(record, {}) is not None
@@ -457,7 +466,7 @@ def test_fields_left_as_they_were_are_not_passed_on():
         "problem.split": "even",
         "topology.weights": "metropolis",
     }
-    assert order({**FORM, **words}).arguments == order({**FORM, "problem": "robust-logistic"}).arguments
+    assert new_run({**FORM, **words}).arguments == new_run({**FORM, "problem": "robust-logistic"}).arguments
 
 
 @pytest.mark.parametrize(
@@ -501,11 +510,11 @@ def test_fields_left_as_they_were_are_not_passed_on():
         ({"problem.samples": "0" * 300_000 + "9"}, "at most 200 characters"),
     ],
 )
-def test_a_form_cannot_order_what_it_does_not_offer(jobs, change, sentence):
+def test_a_form_cannot_start_what_it_does_not_offer(jobs, change, sentence):
     """One sentence, and nothing is started or written."""
     before = sorted(jobs.runs.root.rglob("*"))
     with pytest.raises(ValueError, match=sentence):
-        jobs.start(order({**FORM, **change}))
+        jobs.start(new_run({**FORM, **change}))
     assert sorted(jobs.runs.root.rglob("*")) == before
 
 
@@ -518,13 +527,13 @@ def test_fields_that_a_form_does_not_have_are_not_passed_on():
         "method.nonsense": "1",
         "directory": "/tmp/x",
     }
-    assert not {"evil:6379", "data=/etc/passwd", "nonsense=1", "/tmp/x"} & set(order(asked).arguments)
+    assert not {"evil:6379", "data=/etc/passwd", "nonsense=1", "/tmp/x"} & set(new_run(asked).arguments)
 
 
 def test_a_taken_name_is_refused(jobs):
     """The run that is there stays as it is."""
     with pytest.raises(ValueError, match="`name` must be new; 'first' is there already"):
-        jobs.start(order({**FORM, "name": "first"}))
+        jobs.start(new_run({**FORM, "name": "first"}))
 
 
 def test_what_is_not_under_way_cannot_be_stopped(jobs):
@@ -713,10 +722,10 @@ def press(client, **headers):
         {"id": {"type": "state", "name": name}, "property": "value", "value": value} for name, value in FORM.items()
     ]
     body = {
-        "output": "..order-go.href...order-message.children..",
-        "outputs": [{"id": "order-go", "property": "href"}, {"id": "order-message", "property": "children"}],
-        "inputs": [{"id": "order-start", "property": "n_clicks", "value": 1}],
-        "changedPropIds": ["order-start.n_clicks"],
+        "output": "..new-go.href...new-message.children..",
+        "outputs": [{"id": "new-go", "property": "href"}, {"id": "new-message", "property": "children"}],
+        "inputs": [{"id": "new-start", "property": "n_clicks", "value": 1}],
+        "changedPropIds": ["new-start.n_clicks"],
         "state": [form, [{**one, "property": "id", "value": one["id"]} for one in form]],
     }
     return client.post("/_dash-update-component", json=body, headers=headers)
@@ -776,6 +785,28 @@ def test_reports_of_other_places_are_refused(open_door, name):
 )
 def test_assets_stay_in_their_folder(open_door, path):
     assert b"import" not in open_door.get(path).data
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["gate.py", "lab/page.py", "./gate.py", "lab/../gate.py", "gate.py/", "gate.PY", "__init__.py", "x.js/../gate.py",
+     "__pycache__/gate.cpython-311.pyc"],
+)  # fmt: skip
+def test_of_the_files_beside_the_pages_only_their_own_are_served(open_door, path):
+    """Python lies in the same folders, and stays there."""
+    assert open_door.get(f"/assets/{path}").status_code == 404
+
+
+def test_every_page_gets_its_style_and_its_program(open_door):
+    """All that lie in the pages' folders, the common ones first."""
+    here = Path(rd.dashboard.__file__).parent
+    files = {path.relative_to(here).as_posix() for kind in ("css", "js") for path in here.rglob(f"*.{kind}")}
+    asked = re.findall(r'"/assets/([^"?]+)', open_door.get("/").text)
+    assert sorted(asked) == sorted(files) and {"dashboard.css", "lab/lab.js"} <= files
+    assert [name for name in asked if "/" not in name] == [asked[0], asked[len(files) // 2]]
+    for name in asked:
+        with open_door.get(f"/assets/{name}") as answer:
+            assert answer.status_code == 200
 
 
 # ---------------------------------------------------------------- figures
@@ -908,6 +939,76 @@ def test_a_page_is_restored_from_its_address(jobs, path):
 
 def test_fields_of_topologies_are_their_builders():
     assert [f.name for f in topology_fields("erdos-renyi")] == ["probability", "seed", "self_weight", "weights"]
+
+
+def test_a_new_problem_has_its_own_fields_in_the_form(monkeypatch, jobs):
+    """Those of its maker's signature and no others; with `data` among them it is offered the data sets."""
+
+    def tug(agents: int, *, pull: Annotated[Positive, "how hard"] = 2.0, side: Literal["left", "right"] = "left"): ...
+    def on_data(agents: int, *, data: str = "synthetic", pull: float = 1.0, samples: int = 5, features: int = 3): ...
+
+    for name, make in (("tug", tug), ("tug-on-data", on_data)):
+        monkeypatch.setitem(specs.PROBLEMS._entries, name, make)
+    pull, side = problem_fields("tug", "synthetic")
+    assert (pull.name, pull.default, pull.help) == ("pull", 2.0, "how hard") and side.words == ("left", "right")
+    page = PAGES["/new"].layout(Query("?problem=tug&problem.pull=3"), jobs)
+    assert {name for name in values_of(page) if name.startswith("problem.")} == {"problem.pull", "problem.side"}
+    asked = {"problem": "tug", "topology": "ring", "method": "dream", "agents": 4, "problem.pull": "3"}
+    arguments = new_run(asked).arguments
+    assert "pull=3" in arguments and "--data" not in arguments
+    with pytest.raises(ValueError, match="`pull` must be"):
+        new_run({**asked, "problem.pull": "-1"})
+    assert "--data" in new_run({**asked, "problem": "tug-on-data"}).arguments
+    assert [one.name for one in problem_fields("tug-on-data", "a9a")] == ["pull"]
+
+
+@pytest.mark.parametrize("problem", specs.PROBLEMS)
+def test_what_synthetic_data_are_like_is_asked_of_synthetic_data_alone(problem):
+    """Another data set is as it is."""
+    drawn, named = ({one.name for one in problem_fields(problem, data)} for data in ("synthetic", "a9a"))
+    about = {*parameters_of(synthetic)}
+    assert drawn - named == (about if takes_data(problem) else set())
+
+
+FIELDS = {
+    **{name: lambda name=name: problem_fields(name, "synthetic") for name in specs.PROBLEMS},
+    **{name: lambda name=name: topology_fields(name) for name in specs.TOPOLOGIES},
+    **{name: lambda name=name: method_fields(name) for name in METHODS},
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_field_says_what_it_means(name):
+    """The help that rides on the annotation is the field's hint."""
+    assert all(field.help for field in FIELDS[name]()), [f.name for f in FIELDS[name]() if not f.help]
+
+
+def test_the_form_offers_what_the_registries_have(jobs):
+    """Backends and links with the line that each says of itself, limits as columns name them."""
+    assert backends().keys() == BACKENDS.keys() and links().keys() == LINKS.keys()
+    assert all(kind.says in links()[name] for name, kind in LINKS.items())
+    assert limits() == {
+        "max_sfo": "at most SFO calls", "max_rounds": "at most rounds", "max_seconds": "at most seconds",
+        "target_grad_norm": "until ‖∇P‖ ≤", "target_primal": "until P ≤",
+    }  # fmt: skip
+    shown = values_of(PAGES["/new"].layout(Query(""), jobs))
+    assert {*limits()} <= shown.keys()
+
+
+def test_a_form_of_version_0_1_0_is_filled_in_again(root, tmp_path):
+    """It lies beside the run under another name."""
+    shutil.copytree(root / "first", tmp_path / "r")
+    (tmp_path / "r" / "order.json").write_text(json.dumps({"method": "dream", "agents": "4"}))
+    assert Runs(tmp_path).look("r").form == {"method": "dream", "agents": "4"}
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_a_page_is_a_folder_with_all_its_parts(page):
+    """Title, layout and callbacks; nothing of it lies elsewhere."""
+    assert isinstance(page.TITLE, str) and callable(page.layout) and callable(page.register)
+    folder = Path(page.__file__).parent
+    own = [path.stem for path in folder.iterdir() if path.suffix in (".css", ".js")]
+    assert all(name == folder.name for name in own)
 
 
 @pytest.mark.parametrize("package", ["dash", "waitress"])

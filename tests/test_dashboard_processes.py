@@ -186,7 +186,7 @@ def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, ro
     user.choose("method", "dream")
     user.type("method.b", 8)
     user.type("name", "mine")
-    user.press("order-start")
+    user.press("new-start")
 
     # It is followed while it grows.
     user.wait_for_state("running")
@@ -292,24 +292,24 @@ def test_runs_that_appear_while_one_looks_are_listed(user, address, root):
         shutil.rmtree(root / name)
 
 
-def test_a_wrong_order_gets_a_sentence(user, address, root):
+def test_a_wrong_form_gets_a_sentence(user, address, root):
     """In the page; nothing is started."""
     before = sorted(path.name for path in root.iterdir())
     user.go(f"{address}/new?topology=hypercube&agents=6")
-    user.press("order-start")
+    user.press("new-start")
     user.see("must be a power of two")
     assert sorted(path.name for path in root.iterdir()) == before
 
 
-def test_an_order_that_fails_later_says_why(user, address, root):
+def test_a_new_run_that_fails_later_says_why(user, address, root):
     """What the program said last is on the page."""
-    user.go(f"{address}/new?problem=quadratic&agents=4&backend=local&name=bad&problem.samples=0")
-    user.press("order-start")
+    user.go(f"{address}/new?problem=quadratic&agents=4&backend=local&name=bad&method=gda")
+    user.press("new-start")
     user.wait_for_state("failed")
-    user.see("`samples` must be")
+    user.see("runs on one machine")
     user.wait(
         "the way back",
-        "return [...document.querySelectorAll('#live-actions a')].some(e => e.href.includes('samples=0'))",
+        "return [...document.querySelectorAll('#live-actions a')].some(e => e.href.includes('method=gda'))",
     )
 
 

@@ -1,27 +1,17 @@
-"""Every column of a history, once."""
+"""Every column of a history, once. The order here is the order of the history, of lists and of menus."""
+
+from collections.abc import Iterable
 
 from raydream.columns.column import Column, Kind
+from raydream.columns.costs import BILLED, DERIVED
+from raydream.columns.costs import COSTS as _COSTS
+from raydream.columns.costs import COUNTS as _COUNTS
+from raydream.columns.lyapunov import DIAGNOSTICS
+from raydream.columns.metrics import METRICS as _METRICS
 
-_ALL = (
-    Column("iteration", "count", "iterations", "iterations", integer=True),
-    Column("sfo", "cost", "SFO calls of all agents", "SFO calls", integer=True, limit="max_sfo"),
-    Column("rounds", "cost", "communication rounds", "rounds", integer=True, limit="max_rounds"),
-    Column("messages", "cost", "messages on directed links", "messages", integer=True),
-    Column("bytes", "cost", "payload sent (bytes)", "bytes", integer=True),
-    Column("seconds", "cost", "time without evaluation (s)", "seconds", limit="max_seconds"),
-    Column("primal", "metric", "P(x̄)", "P(x̄)", diverges=True, limit="target_primal"),
-    Column("grad_norm", "metric", "‖∇P(x̄)‖", "‖∇P(x̄)‖", log=True, diverges=True, limit="target_grad_norm"),
-    Column("consensus", "metric", "consensus error ‖Z − 1z̄‖²", "consensus", log=True),
-    Column("tracking", "metric", "tracking error ‖S − 1s̄‖²", "tracking", log=True),
-    Column("Psi", "diagnostic", "Ψ = P(x̄) − P* + α (P(x̄) − f(x̄, ȳ))", "Ψ"),
-    Column("C", "diagnostic", "C = ‖Z − 1z̄‖² + η² ‖S − 1s̄‖²", "C", log=True),
-    Column("V", "diagnostic", "V, variance of the estimators", "V", log=True),
-    Column("U", "diagnostic", "U, squared error of their mean", "U", log=True),
-    Column("Phi", "diagnostic", "Φ, the Lyapunov function", "Φ"),
-    Column("sfo_paper", "derived", "SFO calls, counted as in the paper", "SFO (paper)", integer=True),
-    Column("rounds_paper", "derived", "rounds, counted as in the paper", "rounds (paper)", integer=True),
-)
-COLUMNS: dict[str, Column] = {column.name: column for column in _ALL}
+COLUMNS: dict[str, Column] = {
+    one.name: one for group in (_COUNTS, _COSTS, _METRICS, DIAGNOSTICS, DERIVED) for one in group
+}
 
 
 def column(name: str) -> Column:
@@ -31,12 +21,25 @@ def column(name: str) -> Column:
 
 def names(*kinds: Kind) -> tuple[str, ...]:
     """The columns of these kinds, in order."""
-    return tuple(one.name for one in _ALL if one.kind in kinds)
+    return tuple(one.name for one in COLUMNS.values() if one.kind in kinds)
+
+
+def missing(there: Iterable[str]) -> list[str]:
+    """What a history of today has and an older one with these columns lacks; NaN is put there."""
+    known = {*there}
+    return [name for name in RECORDED if name not in known]
 
 
 RECORDED = names("count", "cost", "metric")  # in the history of every run
 COSTS = names("cost")
 AXES = names("count", "cost", "derived")  # what to draw against
 METRICS = names("metric", "diagnostic")  # what to draw
+COMPARED = tuple(name for name in COSTS if COLUMNS[name].compared)
+DIVERGING = tuple(name for name in RECORDED if COLUMNS[name].diverges)
+LIMITED = {one.limit: one for one in COLUMNS.values() if one.limit is not None}  # by the argument that limits it
+USUAL_X, USUAL_Y = "sfo", "grad_norm"  # drawn where nothing else is asked for
 
-__all__ = ["AXES", "COLUMNS", "COSTS", "METRICS", "RECORDED", "Column", "Kind", "column", "names"]
+__all__ = [
+    "AXES", "BILLED", "COLUMNS", "COMPARED", "COSTS", "DIVERGING", "LIMITED", "METRICS", "RECORDED", "USUAL_X",
+    "USUAL_Y", "Column", "Kind", "column", "missing", "names",
+]  # fmt: skip

@@ -1,7 +1,13 @@
 """A column of the history: one entry says all that recorder, checkpoint, studies, report and dashboard need of it."""
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from raydream.types import Array
 
 Kind = Literal["count", "cost", "metric", "diagnostic", "derived"]
 
@@ -15,9 +21,10 @@ class Column:
     label     along an axis, with its unit
     short     where there is little room
     integer   whether its numbers are whole
-    log       whether it falls by orders of magnitude, so that a logarithmic axis shows it best
+    log       whether it falls by orders of magnitude and stays positive, so that a logarithmic axis shows it best
     better    "less" or "more"
     diverges  whether it is always measured, so that NaN means divergence and counts as infinitely bad
+    compared  of a cost: whether methods are compared by what they spent of it to reach a target
     limit     the argument of `run` that stops a run by it, if there is one: "max_sfo", "target_primal"
     """
 
@@ -29,4 +36,20 @@ class Column:
     log: bool = False
     better: Literal["less", "more"] = "less"
     diverges: bool = False
+    compared: bool = True
     limit: str | None = None
+
+    def number(self, value: float) -> float:
+        """A number of this column as a history holds it: whole where the column is; what is not known is NaN."""
+        return int(value) if self.integer and isfinite(value) else float(value)
+
+    def counted(self, values: npt.ArrayLike) -> Array:
+        """Its values, where those of a run that diverged are infinitely bad, not absent."""
+        found = np.asarray(values, dtype=np.float64)
+        worst = np.inf if self.better == "less" else -np.inf
+        return np.where(np.isnan(found), worst, found) if self.diverges else found
+
+    def reaches(self, values: npt.ArrayLike, target: float) -> npt.NDArray[np.bool_]:
+        """Which of its values are as good as a target; NaN is not."""
+        found = np.asarray(values, dtype=np.float64)
+        return np.asarray(found <= target if self.better == "less" else found >= target)

@@ -29,7 +29,7 @@ def make_app(jobs: Jobs, token: str | None = None) -> Dash:
         "raydream",
         title="raydream",
         update_title="",
-        assets_folder=str(HERE / "assets"),
+        assets_folder=str(HERE),  # of which the gate lets out style sheets and browser programs alone
         suppress_callback_exceptions=True,  # the controls of other pages are not there
         serve_locally=True,
         enable_mcp=False,

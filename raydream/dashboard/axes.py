@@ -5,9 +5,10 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, dcc
 
+from raydream.columns import AXES, METRICS, USUAL_X, USUAL_Y
 from raydream.dashboard.curves import SCALES, Zoom
 from raydream.dashboard.parts import Query, choice, in_the_browser, state
-from raydream.report import theme
+from raydream.report.theme import axis_name
 
 NAMES = ("x", "y", "scale_x", "scale_y")
 
@@ -15,9 +16,9 @@ NAMES = ("x", "y", "scale_x", "scale_y")
 def controls(query: Query) -> list[Any]:
     """What against what, and on which scales."""
     return [
-        choice("y", "y", theme.METRICS, query.among("y", theme.METRICS, "grad_norm")),
+        choice("y", "y", _named(METRICS), query.among("y", METRICS, USUAL_Y)),
         choice("scale_y", "y scale", SCALES, query.among("scale_y", SCALES, "auto")),
-        choice("x", "x", theme.AXES, query.among("x", theme.AXES, "sfo")),
+        choice("x", "x", _named(AXES), query.among("x", AXES, USUAL_X)),
         choice("scale_x", "x scale", SCALES, query.among("scale_x", SCALES, "auto")),
     ]
 
@@ -46,6 +47,10 @@ def in_sight(zoomed: dict[str, Any] | None, *chosen: str) -> Zoom:
     if not zoomed or zoomed.get("chosen") != list(chosen):
         return Zoom()
     return Zoom(_range(zoomed.get("xaxis")), _range(zoomed.get("yaxis")))
+
+
+def _named(columns: tuple[str, ...]) -> dict[str, str]:
+    return {name: axis_name(name) for name in columns}
 
 
 def _range(given: Any) -> tuple[float, float] | None:

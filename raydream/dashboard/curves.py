@@ -8,18 +8,17 @@ import numpy as np
 import pandas as pd
 
 from raydream.backends.protocol import Recovery
+from raydream.columns import BILLED, COMPARED, column
 from raydream.dashboard.watching.watched import Watched
 from raydream.report import figures, theme
 from raydream.report.collect import Run, collect, grouped
-from raydream.report.figures.bands import thinned
+from raydream.report.figures.bands import recorded, thinned
 from raydream.report.figures.convergence import plain, shortened
-from raydream.report.figures.reach import BILL, COSTS
 
 POINTS = 30_000  # of all lines of one figure together
 MOST_MARKS = 200  # recoveries of one run
 LEAST = 300  # of each line, however many there are
 WIDEST = 44  # characters of a name in the legend
-LYAPUNOV = ("Psi", "C", "V", "U", "Phi")
 SCALES = {"auto": "automatic", "log": "logarithmic", "linear": "linear"}
 
 
@@ -66,9 +65,9 @@ def curve(
     dark: bool = False,
 ) -> Any:
     """`y` against `x`. In the range of x that is in sight every record is drawn, as far as points last."""
-    having = [run for run in runs if x in run.columns and y in run.metrics]
+    having = [run for run in runs if recorded(run.columns, x) and y in run.metrics]
     if not having:
-        if y in LYAPUNOV and runs:
+        if column(y).kind == "diagnostic" and runs:
             return nothing(f"{y} is recorded where the Lyapunov function was asked for, and shown at the end", dark)
         return nothing(f"nothing recorded yet of {theme.axis_name(y)} against {theme.axis_name(x)}", dark)
     share = max(LEAST, POINTS // len(having))
@@ -93,12 +92,12 @@ def bars_to_reach(runs: list[Run], metric: str, target: float | None, dark: bool
     having = [run for run in runs if metric in run.metrics]
     if not having:
         return []
-    return [_slim(figures.to_reach(having, target, metric, costs=(cost,), dark=dark), cost) for cost in COSTS]
+    return [_slim(figures.to_reach(having, target, metric, costs=(cost,), dark=dark), cost) for cost in COMPARED]
 
 
 def bills(runs: list[Run], dark: bool = False) -> list[Any]:
     """What was spent: one figure for each kind."""
-    return [_slim(figures.ledger(runs, costs=(cost,), dark=dark), cost) for cost in BILL] if runs else []
+    return [_slim(figures.ledger(runs, costs=(cost,), dark=dark), cost) for cost in BILLED] if runs else []
 
 
 def nothing(sentence: str, dark: bool = False) -> Any:
@@ -112,10 +111,10 @@ def nothing(sentence: str, dark: bool = False) -> Any:
 
 def _in_sight(run: Run, x: str, y: str, within: tuple[float, float] | None, points: int) -> Run:
     """The run in a range of x, with as much again on both sides to pan over, thinned to what a screen shows."""
-    rows = np.arange(len(run.columns[x]))
+    rows = np.flatnonzero(~np.isnan(run.columns[x]))
     if within is not None:
         room = within[1] - within[0]
-        first, last = np.searchsorted(run.columns[x], [within[0] - room, within[1] + room])
+        first, last = np.searchsorted(run.columns[x][rows], [within[0] - room, within[1] + room])
         rows = rows[max(0, int(first) - 1) : int(last) + 1]
     if len(rows) > points:
         rows = rows[thinned([run.columns[y][rows]], points)]
@@ -150,5 +149,5 @@ def _mark_recoveries(figure: Any, runs: list[Run], x: str, y: str) -> None:
 def _slim(figure: Any, cost: str) -> Any:
     """Bars for a narrow place."""
     return figure.update_layout(
-        title=None, margin={"l": 8, "r": 8, "t": 8, "b": 40}, xaxis={"title": {"text": theme.SHORT[cost]}, "nticks": 5}
+        title=None, margin={"l": 8, "r": 8, "t": 8, "b": 40}, xaxis={"title": {"text": column(cost).short}, "nticks": 5}
     )

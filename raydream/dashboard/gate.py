@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from flask import Flask, Response, redirect, request
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+ASSETS = (".css", ".js")  # of the files that lie beside the pages' programs, all that is served
 MOST_BYTES = 1_000_000  # of one request: a form is small
 
 
@@ -37,7 +38,7 @@ def guard(server: Flask, token: str | None, script_hashes: Callable[[], list[str
         if request.method not in ("GET", "HEAD") and foreign:
             return _refused(403, "This request comes from a page of another site.")
         if token is None or _brings(token):
-            return None
+            return _refused(404, "There is no such file.") if _is_private() else None
         given = request.args.get("token", "")
         if not _same(given, token):
             return _refused(401, "Open the address that `raydream dashboard` printed: it ends with ?token=...")
@@ -63,6 +64,11 @@ def guard(server: Flask, token: str | None, script_hashes: Callable[[], list[str
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "no-referrer"
         return response
+
+
+def _is_private() -> bool:
+    """Whether the request asks for a file that is no part of a page."""
+    return "/assets/" in request.path and not request.path.endswith(ASSETS)
 
 
 def _brings(token: str) -> bool:

@@ -150,7 +150,7 @@ def attempt(make: Callable[[], Made]) -> tuple[Made | None, str]:
 
 
 def in_the_browser(app: Dash, function: str, *dependencies: Any, **more: Any) -> None:
-    """A callback that a function of assets/*.js answers, without asking the server."""
+    """A callback that a function of the pages' *.js answers, without asking the server."""
     answering = ClientsideFunction("raydream", function)
     app.clientside_callback(answering, *dependencies, **more)  # type: ignore[no-untyped-call]
 

@@ -3,10 +3,11 @@
 import colorsys
 import functools
 import zlib
-from typing import Any
+from typing import Any, TypedDict
 
 from raydream.algorithms import METHODS
 from raydream.algorithms.table import facts_named
+from raydream.columns import column
 
 # After Okabe and Ito, whose colours readers with any colour vision tell apart: for what is not a method.
 BLUE, ORANGE, GREEN, PINK, VERMILION = "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00"
@@ -17,29 +18,12 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 NEUTRAL = "#8793A1"  # readable on white and on near black
 ACCENT = BLUE
 
-AXES = {
-    "iteration": "iterations",
-    "sfo": "SFO calls of all agents",
-    "rounds": "communication rounds",
-    "messages": "messages on directed links",
-    "bytes": "payload sent (bytes)",
-    "seconds": "time without evaluation (s)",
-    "sfo_paper": "SFO calls, counted as in the paper",
-    "rounds_paper": "rounds, counted as in the paper",
-}
-SHORT = {"sfo": "SFO calls", "rounds": "rounds", "messages": "messages", "bytes": "bytes", "seconds": "seconds"}
-METRICS = {
-    "primal": "P(x̄)",
-    "grad_norm": "‖∇P(x̄)‖",
-    "consensus": "consensus error ‖Z − 1z̄‖²",
-    "tracking": "tracking error ‖S − 1s̄‖²",
-    "Psi": "Ψ = P(x̄) − P* + α (P(x̄) − f(x̄, ȳ))",
-    "C": "C = ‖Z − 1z̄‖² + η² ‖S − 1s̄‖²",
-    "V": "V, variance of the estimators",
-    "U": "U, squared error of their mean",
-    "Phi": "Φ, the Lyapunov function",
-}
-LOGARITHMIC = ("grad_norm", "consensus", "tracking", "C", "V", "U")  # metrics that fall by orders of magnitude
+
+class Ticks(TypedDict):
+    """How plotly writes the numbers along an axis."""
+
+    exponentformat: str
+    minexponent: int
 
 
 def colour(method: str) -> str:
@@ -61,14 +45,14 @@ def translucent(hexadecimal: str, opacity: float) -> str:
     return f"rgba({red},{green},{blue},{opacity})"
 
 
-def axis_name(column: str) -> str:
+def axis_name(name: str) -> str:
     """What to write along an axis that shows a column of the history."""
-    return AXES.get(column) or METRICS.get(column) or column
+    return column(name).label
 
 
-def ticks(column: str) -> dict[str, Any]:
-    """Tick labels: 20k and 3M for costs, powers of ten for metrics."""
-    return {"exponentformat": "SI" if column in AXES and column != "seconds" else "power", "minexponent": 3}
+def ticks(name: str) -> Ticks:
+    """Tick labels: 20k and 3M for what is counted, powers of ten for what is measured."""
+    return {"exponentformat": "SI" if column(name).integer else "power", "minexponent": 3}
 
 
 def template(dark: bool = False) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydream.algorithms.method import parameter_of
+from raydream.algorithms.method import parameters_of
 from raydream.backends.protocol import Snapshot
-from raydream.columns import RECORDED
+from raydream.columns import RECORDED, names
+from raydream.columns.lyapunov import add_lyapunov, pieces
+from raydream.columns.metrics import Point, measured
 from raydream.problems.protocol import Problem
-from raydream.running.metrics import ALPHA, lyapunov_pieces, measure
 from raydream.storage.history import Row, stacked_distances
 from raydream.types import Array
 
@@ -23,7 +24,9 @@ class Recorder:
     """The rows of the history, and what the paper's Lyapunov function needs."""
 
     def __init__(self, problem: Problem, method: Any, diagnostics: bool) -> None:
-        self.problem, self.method, self.diagnostics = problem, method, diagnostics
+        self.problem, self.diagnostics = problem, diagnostics
+        given = parameters_of(method)
+        self._eta, self._p = float(given.get("eta", 1.0)), float(given.get("p") or 1.0)
         self.rows: list[dict[str, float]] = []
         self.names = ("Z", "G", "S") if diagnostics else ("Z", "S")  # the arrays that a record needs
         self._shards = [problem.local(i) for i in range(problem.agents)] if diagnostics else []
@@ -32,11 +35,10 @@ class Recorder:
         """Measure the state and append a row."""
         row = Row({"iteration": snapshot.iteration, **snapshot.ledger.as_dict(), "seconds": seconds})
         with np.errstate(all="ignore"):
-            row |= measure(self.problem, snapshot.arrays)
+            here = Point(self.problem, snapshot.arrays)
+            row |= measured(here)
             if self.diagnostics:
-                row |= lyapunov_pieces(
-                    self.problem, self._shards, snapshot.arrays, row["primal"], parameter_of(self.method, "eta", 1.0)
-                )
+                row |= pieces(here, self._shards, self._eta)
             self.rows.append(row)
             self._keep_distances(row, snapshot.arrays["Z"])
         return row
@@ -49,17 +51,14 @@ class Recorder:
         return float(np.nanmin([row["primal"] for row in self.rows])), "best seen"
 
     def table(self) -> "pd.DataFrame":
-        """The history, with Psi = P - P* + alpha gap and Phi where diagnostics were asked for."""
+        """The history, with the Lyapunov function where diagnostics were asked for."""
         import pandas as pd
 
         table = pd.DataFrame(self.rows)
         if not self.diagnostics:
             return table[list(RECORDED)]
-        eta, p = parameter_of(self.method, "eta", 1.0), parameter_of(self.method, "p", None) or 1.0
-        table["Psi"] = table.primal - self.least_primal()[0] + ALPHA * table.gap
-        variance = (eta / (self.problem.agents * p) * table.V + eta / p * table.U).fillna(0.0)
-        table["Phi"] = table.Psi + table.C / (self.problem.agents * eta) + variance
-        return table[[*RECORDED, "Psi", "C", "V", "U", "Phi"]]
+        add_lyapunov(table, self.least_primal()[0], self.problem.agents, self._eta, self._p)
+        return table[[*RECORDED, *names("diagnostic")]]
 
     def distances(self) -> Array | None:
         """One row per record and one column per agent, if they were kept."""

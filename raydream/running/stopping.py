@@ -12,7 +12,7 @@ def reached(limits: Limits, row: Mapping[str, float]) -> tuple[str, str] | None:
     limited = [(column, given[column.limit]) for column in COLUMNS.values() if column.limit in given]
     for column, target in limited:
         value = row[column.name]
-        if column.kind == "metric" and value <= target:
+        if column.kind == "metric" and column.reaches(value, target):
             return "target", f"{column.name} = {value:.6g} reached the target {target:g}"
     for column, budget in limited:
         value = row[column.name]

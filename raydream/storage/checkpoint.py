@@ -16,12 +16,11 @@ from raydream.backends.protocol import Snapshot
 from raydream.errors import CheckpointError
 from raydream.problems.protocol import Problem
 from raydream.storage.files import whole_file, write_json
-from raydream.storage.history import Row, stacked_distances
+from raydream.storage.history import row_of, stacked_distances
 from raydream.topology import Topology
 from raydream.types import Array
 
 FORMAT = 1
-WHOLE_COLUMNS = ("iteration", "sfo", "rounds", "messages", "bytes")
 
 
 @dataclass
@@ -88,22 +87,15 @@ class Checkpoint:
                 raise CheckpointError(f"{folder} does not hold one row for each of the {agents} agents.")
             table = arrays["history"]
             distances = arrays.get("distances", [None] * len(table))
-            rows = [_row(manifest["columns"], *pair) for pair in zip(table, distances, strict=True)]
+            rows: list[dict[str, float]] = [
+                row_of(manifest["columns"], *pair) for pair in zip(table, distances, strict=True)
+            ]
             snapshot = Snapshot(int(manifest["iteration"]), Ledger(**manifest["ledger"]), state)
             return cls(snapshot, arrays["x_out"], float(manifest["seconds"]), rows)
         except CheckpointError:
             raise
         except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile) as error:
             raise CheckpointError(f"{folder} holds no readable checkpoint ({type(error).__name__}: {error}).") from None
-
-
-def _row(columns: list[str], values: Array, distances: Array | None) -> dict[str, float]:
-    row = Row(
-        (column, int(value) if column in WHOLE_COLUMNS else float(value))
-        for column, value in zip(columns, values, strict=True)
-    )
-    row.distances = distances
-    return row
 
 
 def fingerprint(plan: Plan) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raydream.columns import RECORDED
+from raydream.columns import RECORDED, column, missing
 from raydream.types import Array
 
 if TYPE_CHECKING:
@@ -49,12 +49,19 @@ def table_to_csv(table: "pd.DataFrame") -> bytes:
     return header(columns) + b"".join(line_of(dict(zip(columns, row, strict=True)), columns) for row in values)
 
 
+def row_of(columns: Sequence[str], values: Array, distances: Array | None) -> Row:
+    """A record from its numbers; what was not recorded when it was made is NaN."""
+    there = dict(zip(columns, values, strict=True)) | dict.fromkeys(missing(columns), np.nan)
+    ordered = dict.fromkeys([*RECORDED, *columns])
+    row = Row((name, column(name).number(there[name])) for name in ordered)
+    row.distances = distances
+    return row
+
+
 def filled(table: "pd.DataFrame") -> "pd.DataFrame":
-    """A history with every column that is recorded today; those that an older run lacks are NaN."""
+    """A history with every column that is recorded today, NaN in those that were not when it was made."""
     if "iteration" not in table.columns:
         raise ValueError("history.csv has no column 'iteration'")
-    missing = [name for name in RECORDED if name not in table.columns]
-    if not missing:
+    if not missing(table.columns):
         return table
-    others = [name for name in table.columns if name not in RECORDED]
-    return table.assign(**dict.fromkeys(missing, math.nan))[[*RECORDED, *others]]
+    return table.reindex(columns=[*dict.fromkeys([*RECORDED, *table.columns])])

@@ -3,13 +3,17 @@
 from dataclasses import asdict, dataclass, field
 
 from raydream.checks import number, positive, whole
+from raydream.columns import LIMITED
 
 MOST_ITERATIONS = 10**15  # no run comes so far
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop before the last iteration; None: never by this."""
+    """When to stop before the last iteration; None: never by this.
+
+    Which column a limit reads, and which values it may have, the column says.
+    """
 
     max_sfo: int | None = None
     max_rounds: int | None = None
@@ -19,12 +23,13 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in self.given().items():
-            if name in ("max_sfo", "max_rounds"):
+            column = LIMITED[name]
+            if column.integer:
                 whole(name, value, 1)
-            elif name == "target_primal":
-                number(name, value)
-            else:
+            elif column.kind == "cost" or column.log:
                 positive(name, value)
+            else:
+                number(name, value)
 
     def given(self) -> dict[str, float]:
         """Those that are set, by name."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import raydream
+from raydream.columns import COSTS
 from raydream.storage.files import write_json
 from raydream.storage.reading import read_record
 from raydream.storage.result import Result, load
@@ -77,7 +78,7 @@ class Comparison:
         for (method, seed), sentence in self.failures.items():
             rows.append({"method": method, "seed": seed, "outcome": "failed", "reason": sentence})
         columns = ["method", "seed", "outcome", "reason", "iterations", "primal", "grad_norm"]
-        return pd.DataFrame(rows, columns=[*columns, "sfo", "rounds", "messages", "bytes", "seconds"])
+        return pd.DataFrame(rows, columns=[*columns, *COSTS])
 
     def to_reach(
         self, target: float, metric: str = "grad_norm", quantiles: tuple[float, float] = (0.25, 0.75)

@@ -1,43 +1,85 @@
-"""Histories of many runs in one table: what it cost to reach a target, and curves on a common axis."""
+"""Runs in numbers, the one place: quantiles over seeds, curves on a common axis, and the cost of reaching a target."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from raydream.checks import choice, number, whole
+from raydream.columns import COMPARED, DIVERGING, column, names
 from raydream.types import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COSTS = ("sfo", "rounds", "bytes", "seconds")
-AXES = ("iteration", "sfo", "rounds", "messages", "bytes", "seconds")
-METRICS = ("grad_norm", "primal")
+COSTS = COMPARED
+AXES = names("count", "cost")
+METRICS = DIVERGING  # by which trials are judged
+Quantiles = tuple[float, float]
+Columns = Mapping[str, Array]  # a run, by the columns of its history
+
+
+def columns_of(history: "pd.DataFrame") -> dict[str, Array]:
+    """A history by its columns."""
+    return {str(name): history[name].to_numpy(dtype=np.float64) for name in history.columns}
+
+
+def quantiles_of(curves: Array, shares: Sequence[float]) -> list[Array]:
+    """Linearly interpolated quantiles of each column; NaN is absent, infinity a value like any other."""
+    ordered = np.sort(curves, axis=0)  # NaN last
+    present = (~np.isnan(ordered)).sum(axis=0)
+    places = np.arange(curves.shape[1])
+    found = []
+    for share in shares:
+        place = np.maximum(present - 1, 0) * share
+        low = ordered[np.floor(place).astype(int), places]
+        high = ordered[np.ceil(place).astype(int), places]
+        with np.errstate(invalid="ignore"):
+            between = np.where(low == high, low, low + (place - np.floor(place)) * (high - low))
+        found.append(np.where(present > 0, between, np.nan))
+    return found
 
 
 def quantile(values: Iterable[float], share: float) -> float:
-    """The linearly interpolated quantile, in which infinity counts as a value like any other."""
-    ordered = sorted(values)
-    if not ordered:
-        return math.nan
-    place = (len(ordered) - 1) * share
-    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
-    return low if low == high else low + (place - math.floor(place)) * (high - low)
+    """The quantile of a few numbers; NaN where there is none."""
+    there = np.array([*values], dtype=np.float64)
+    return float(quantiles_of(there[:, None], [share])[0][0]) if there.size else math.nan
 
 
-def cost_to_reach(history: "pd.DataFrame", target: float, metric: str) -> dict[str, float]:
-    """What one run had spent at its first record with `metric` <= `target`; infinity where there is none."""
-    reached = np.flatnonzero(history[metric].to_numpy() <= target)
-    return {cost: float(history[cost].iloc[reached[0]]) if reached.size else math.inf for cost in COSTS}
+def resample(x: npt.ArrayLike, y: npt.ArrayLike, grid: Array) -> Array:
+    """A run as a step function: at each point of `grid` the last value at or before it; NaN outside the run."""
+    at, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    known = ~np.isnan(at)  # a record from before this axis was counted has no place
+    at, values = at[known], values[known]
+    places = np.searchsorted(at, grid, side="right") - 1
+    inside = (places >= 0) & (grid <= at[-1])
+    return np.where(inside, values[np.maximum(places, 0)], np.nan)
+
+
+def resampled(runs: Iterable[Columns], x: str, y: str, grid: Array) -> Array:
+    """`y` of every run at the places `grid` of `x`, one row per run; a run that diverged is infinitely bad there.
+
+    A run that did not record `y` has no value anywhere.
+    """
+    return np.stack([resample(run[x], column(y).counted(_known(run, y)), grid) for run in runs])
+
+
+def cost_to_reach(run: Columns, target: float, metric: str, costs: Iterable[str] = COSTS) -> dict[str, float]:
+    """What a run had spent at its first record where `metric` is as good as `target`; infinity where there is none."""
+    reached = np.flatnonzero(column(metric).reaches(_known(run, metric), target))
+    if not reached.size:
+        return dict.fromkeys(costs, math.inf)
+    spent = {cost: float(_known(run, cost)[reached[0]]) for cost in costs}
+    return {cost: math.inf if math.isnan(value) else value for cost, value in spent.items()}
 
 
 def reach_table(
     histories: dict[tuple[str, int], "pd.DataFrame | None"],
     target: float,
     metric: str = "grad_norm",
-    quantiles: tuple[float, float] = (0.25, 0.75),
+    quantiles: Quantiles = (0.25, 0.75),
 ) -> "pd.DataFrame":
     """One row per method: how many seeds reached the target, and the median cost over all of them, with quantiles.
 
@@ -47,16 +89,16 @@ def reach_table(
     import pandas as pd
 
     number("target", target)
-    choice("metric", metric, METRICS)
+    choice("metric", metric, names("metric"))
     rows = []
     for method in dict.fromkeys(name for name, _ in histories):
         of_method = [history for (name, _), history in histories.items() if name == method]
         costs = [
-            dict.fromkeys(COSTS, math.inf) if history is None else cost_to_reach(history, target, metric)
+            dict.fromkeys(COSTS, math.inf) if history is None else cost_to_reach(columns_of(history), target, metric)
             for history in of_method
         ]
         row: dict[str, Any] = {"method": method, "seeds": len(costs)}
-        row["reached"] = sum(math.isfinite(cost["sfo"]) for cost in costs)
+        row["reached"] = sum(any(map(math.isfinite, cost.values())) for cost in costs)
         for name in COSTS:
             spent = [cost[name] for cost in costs]
             row |= {name: quantile(spent, 0.5)}
@@ -66,20 +108,12 @@ def reach_table(
     return pd.DataFrame(rows, columns=columns)
 
 
-def resample(x: Sequence[float] | Array, y: Sequence[float] | Array, grid: Array) -> Array:
-    """A run as a step function: at each point of `grid` the last value at or before it; NaN outside the run."""
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    places = np.searchsorted(x, grid, side="right") - 1
-    inside = (places >= 0) & (grid <= x[-1])
-    return np.where(inside, y[np.maximum(places, 0)], np.nan)
-
-
 def resampled_curves(
     histories: dict[tuple[str, int], "pd.DataFrame"],
     x: str = "sfo",
     y: str = "primal",
     points: int = 200,
-    quantiles: tuple[float, float] = (0.25, 0.75),
+    quantiles: Quantiles = (0.25, 0.75),
 ) -> "pd.DataFrame":
     """Each method's runs on one axis of `points` places: median, low and high over the runs that reach the place.
 
@@ -92,27 +126,22 @@ def resampled_curves(
     columns = ["method", x, "median", "low", "high", "runs"]
     if not histories:
         return pd.DataFrame(columns=columns)
-    choice("y", y, [name for name in next(iter(histories.values())).columns if name not in ("method", "seed")])
-    ends = [(history[x].iloc[0], history[x].iloc[-1]) for history in histories.values()]
+    runs = {key: columns_of(history) for key, history in histories.items()}
+    choice("y", y, dict.fromkeys(name for run in runs.values() for name in run))
+    ends = [(run[x][0], run[x][-1]) for run in runs.values()]
     grid = np.linspace(min(first for first, _ in ends), max(last for _, last in ends), points)
     tables = []
-    for method in dict.fromkeys(name for name, _ in histories):
-        of_method = [history for (name, _), history in histories.items() if name == method]
-        curves = np.stack([resample(history[x], _values(history, y), grid) for history in of_method])
-        present = [column[~np.isnan(column)] for column in curves.T]
-        table = {
-            "method": method,
-            x: grid,
-            "median": [quantile(values, 0.5) for values in present],
-            "low": [quantile(values, quantiles[0]) for values in present],
-            "high": [quantile(values, quantiles[1]) for values in present],
-            "runs": [len(values) for values in present],
-        }
+    for method in dict.fromkeys(name for name, _ in runs):
+        curves = resampled([run for (name, _), run in runs.items() if name == method], x, y, grid)
+        median, low, high = quantiles_of(curves, (0.5, *quantiles))
+        there = (~np.isnan(curves)).sum(axis=0)
+        table = {"method": method, x: grid, "median": median, "low": low, "high": high, "runs": there}
         tables.append(pd.DataFrame(table, columns=columns))
     return pd.concat(tables, ignore_index=True)
 
 
-def _values(history: "pd.DataFrame", y: str) -> Array:
-    """A column of a history; the two metrics are always measured, so that NaN there means divergence."""
-    values = history[y].to_numpy(dtype=np.float64)
-    return np.where(np.isnan(values), np.inf, values) if y in METRICS else values
+def _known(run: Columns, name: str) -> Array:
+    """A column of a run; NaN in one that the run does not have."""
+    if name in run:
+        return np.asarray(run[name], dtype=np.float64)
+    return np.full(len(next(iter(run.values()))), np.nan)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from raydream.backends.local import LocalBackend
-from raydream.columns import COSTS
+from raydream.columns import COSTS, DIVERGING
 from raydream.running.execute import Ended, execute
 from raydream.storage.settings import Limits, Settings
 from raydream.studies.setting import ENDLESS, Setting
@@ -114,7 +114,7 @@ def _judged(trial: Trial, ended: Ended) -> dict[str, Any]:
         reason = f"the start alone cost {start:g} {trial.axis}, more than the budget of {trial.budget:g}"
         return {**judged, "reason": reason, "records": 0, "primal": None, "grad_norm": None}
     last = within[-1]
-    metrics = {name: float(last[name]) for name in ("primal", "grad_norm")}
+    metrics = {name: float(last[name]) for name in DIVERGING}
     sound = ended.outcome != "diverged"
     return {
         **judged,

@@ -6,7 +6,7 @@ from typing import Any
 from dash import html
 
 from raydream.dashboard import parts
-from raydream.dashboard.lab.network import OWN, PARAMETERS, parameters_of
+from raydream.dashboard.lab.network import OWN, PARAMETERS, asked_of
 from raydream.dashboard.parts import Query
 from raydream.specs import TOPOLOGIES
 from raydream.topology import WEIGHTS, mixing
@@ -64,4 +64,4 @@ def controls(query: Query, numbers: Mapping[str, Any]) -> tuple[list[Any], list[
 def hidden(graph: str, weights: str, method: str) -> dict[str, bool]:
     """Which controls have nothing to say."""
     says = {"self_weight": weights == OWN, "momentum": method == "fastmix"}
-    return {name: not says.get(name, name in parameters_of(graph)) for name in SOMETIMES}
+    return {name: not says.get(name, name in asked_of(graph)) for name in SOMETIMES}

@@ -1,11 +1,11 @@
 """The network that the lab's controls describe: built once, or refused in one sentence."""
 
 import functools
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from raydream import checks
+from raydream.parameters import parameters_of
 from raydream.specs import TOPOLOGIES, build_topology
 from raydream.topology import Topology
 
@@ -16,9 +16,9 @@ CONTROLS = ("graph", "m", *PARAMETERS, "weights", "self_weight", "lazy")
 Choices = Mapping[str, Any]  # the value of each control
 
 
-def parameters_of(graph: str) -> list[str]:
+def asked_of(graph: str) -> list[str]:
     """Those of `PARAMETERS` that a graph has."""
-    return [name for name in inspect.signature(TOPOLOGIES[graph]).parameters if name in PARAMETERS]
+    return [name for name in parameters_of(TOPOLOGIES[graph]) if name in PARAMETERS]
 
 
 def bounded(name: str, value: Any, least: int, most: int) -> int:
@@ -51,7 +51,7 @@ def _built(*values: Any) -> Topology | str:
 
 def _parameters(choices: Choices, m: int) -> dict[str, Any]:
     """The builder's arguments besides m."""
-    given = {name: choices[name] for name in parameters_of(choices["graph"])}
+    given = {name: choices[name] for name in asked_of(choices["graph"])}
     if "rows" in given:
         given["rows"] = given["rows"] or None
     if "degree" in given:  # drawing a nearly complete regular graph takes for ever

@@ -6,7 +6,7 @@ from typing import Any
 
 from dash import dcc, html
 
-from raydream.dashboard.new.forms import again
+from raydream.dashboard.new.again import again
 from raydream.dashboard.parts import address, bar, captioned, card, drawing, note, table, tiles
 from raydream.dashboard.reports import saved_run
 from raydream.dashboard.watching.watched import Watched
@@ -65,7 +65,7 @@ def lead(run: Watched) -> str:
 def actions(run: Watched) -> list[Any]:
     """Stop it while it goes on; after that, go on, report, or run it again with changes."""
     report = html.A("Report", href=address("/report", runs=[run.name]), target="_blank", className="button")
-    form = again(run.record, run.order) if run.sound or run.order else None
+    form = again(run.record, run.form) if run.sound or run.form else None
     hidden = {"display": "none"}
     resumable = run.resumable
     total = dcc.Input(

@@ -38,7 +38,7 @@ def layout(query: Query, jobs: Jobs) -> Any:
         html.Div(id="live-more"),
         html.Div(id="live-details"),
         dcc.Interval(id="live-tick", interval=TICK),
-        dcc.Store(id="live-told"),  # the version of the run that the page tells of
+        dcc.Store(id="live-version"),  # the version of the run that the page tells of
         dcc.Store(id="live-rows"),  # and the one that is drawn
         dcc.Store(id="live-stage"),  # whether it has begun, and ended
         axes.zoom("live"),
@@ -55,23 +55,23 @@ def register(app: Dash, jobs: Jobs) -> None:
         Output("live-actions", "children"),
         Output("live-details", "children"),
         Output("live-tick", "interval"),
-        Output("live-told", "data"),
+        Output("live-version", "data"),
         Output("live-rows", "data"),
         Output("live-stage", "data"),
         Output("live-message", "children"),
         Input("live-tick", "n_intervals"),
         Input(state("run"), "value"),
-        State("live-told", "data"),
+        State("live-version", "data"),
         State("live-rows", "data"),
         State("live-stage", "data"),
     )
-    def tell(_: int, name: str, told: str | None, rows: str | None, stage: str | None) -> Any:
+    def tell(_: int, name: str, known: str | None, rows: str | None, stage: str | None) -> Any:
         try:
             run = jobs.look(name)
         except ValueError as error:
             return name, note(str(error)), [], [], LAZY, None, name, name, ""
         version = f"{name} {run.version}"
-        if version == told:
+        if version == known:
             raise PreventUpdate
         drawn = f"{name} {len(run.columns.get('iteration', ()))} {run.state} {len(run.recoveries)}"
         now = f"{name} {run.state} {run.edition} {len(run.recoveries)}"

@@ -1,4 +1,4 @@
-"""The form for a new run. What it says is in the URL, so that an order can be kept, sent and changed."""
+"""The form for a new run. What it says is in the URL, so that it can be kept, sent and changed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from raydream import specs
-from raydream.algorithms import METHODS
-from raydream.dashboard.new.forms import (
-    BACKENDS,
+from raydream.dashboard.new.fields import (
     DATA,
-    LINKS,
-    REQUIRED,
-    Field,
+    SYNTHETIC,
+    backends,
+    limits,
+    links,
     method_fields,
-    order,
     problem_fields,
     topology_fields,
 )
-from raydream.dashboard.new.help import HELP
+from raydream.dashboard.new.forms import USUAL, new_run
 from raydream.dashboard.parts import Query, address, card, choice, state, text, tick
 from raydream.dashboard.watching.jobs import Jobs
+from raydream.parameters import REQUIRED, Parameter
+from raydream.problems.registry import takes_data
 
 TITLE = "New run"
 EVERY = {"type": "state", "name": ALL}
@@ -38,47 +38,43 @@ def layout(query: Query, jobs: Jobs) -> Any:
             ],
             className="form",
         ),
-        html.Div([html.Button("Start", id="order-start", className="button primary"),
-                  html.P(id="order-message", className="message", role="alert")], className="actions"),
-        dcc.Location(id="order-go", refresh="callback-nav"),
+        html.Div([html.Button("Start", id="new-start", className="button primary"),
+                  html.P(id="new-message", className="message", role="alert")], className="actions"),
+        dcc.Location(id="new-go", refresh="callback-nav"),
     ]  # fmt: skip
 
 
 def _problem(query: Query) -> Any:
     problem = query.among("problem", specs.PROBLEMS, "robust-logistic")
-    data = query.among("data", DATA, "synthetic")
+    data = query.among("data", DATA, SYNTHETIC)
     first = [
         choice("problem", "problem", tuple(specs.PROBLEMS), problem),
-        html.Div(choice("data", "data set", DATA, data), id="order-data", hidden=problem != "robust-logistic"),
+        html.Div(choice("data", "data set", DATA, data), id="new-data", hidden=not takes_data(problem)),
         text("agents", "agents", query.one("agents", "8"), inputMode="numeric"),
     ]
-    return card("Problem", _row(first), _more("order-problem", problem_fields(problem, data), "problem", query))
+    return card("Problem", _row(first), _more("new-problem", problem_fields(problem, data), "problem", query))
 
 
 def _network(query: Query) -> Any:
     topology = query.among("topology", specs.TOPOLOGIES, "ring")
     first = choice("topology", "topology", tuple(specs.TOPOLOGIES), topology)
-    return card("Network", _row([first]), _more("order-topology", topology_fields(topology), "topology", query))
+    return card("Network", _row([first]), _more("new-topology", topology_fields(topology), "topology", query))
 
 
 def _method(query: Query) -> Any:
-    method = query.among("method", METHODS, "dream")
-    first = choice("method", "method", tuple(METHODS), method)
-    return card("Method", _row([first]), _more("order-method", method_fields(method), "method", query))
+    method = query.among("method", specs.METHODS, "dream")
+    first = choice("method", "method", tuple(specs.METHODS), method)
+    return card("Method", _row([first]), _more("new-method", method_fields(method), "method", query))
 
 
 def _how_long(query: Query) -> Any:
-    usual = {"iterations": "300", "record_every": "5", "seed": "0"}
+    usual = {name: str(value) for name, value in USUAL.items()}
     names = {
         "iterations": "iterations",
         "record_every": "record every",
         "seed": "seed",
         "checkpoint_every": "checkpoint every",
-        "max_sfo": "at most SFO calls",
-        "max_rounds": "at most rounds",
-        "max_seconds": "at most seconds",
-        "target_grad_norm": "until ‖∇P‖ ≤",
-        "target_primal": "until P ≤",
+        **limits(),
     }
     # Text, not numbers: what a browser finds to be no number would never be heard of.
     controls = [
@@ -95,9 +91,9 @@ def _where(query: Query) -> Any:
         "Where",
         _row(
             [
-                choice("backend", "backend", BACKENDS, query.among("backend", BACKENDS, "ray")),
+                choice("backend", "backend", backends(), query.among("backend", backends(), "ray")),
                 text("agents_per_actor", "agents per actor", query.one("agents_per_actor", "1")),
-                choice("links", "links", LINKS, query.among("links", LINKS, "direct")),
+                choice("links", "links", links(), query.among("links", links(), "direct")),
                 text("name", "name of the run", query.one("name"), placeholder="next free"),
             ]
         ),
@@ -112,8 +108,8 @@ def register(app: Dash, jobs: Jobs) -> None:
     """Fields follow what is chosen; Start starts."""
 
     @app.callback(
-        Output("order-problem", "children"),
-        Output("order-data", "hidden"),
+        Output("new-problem", "children"),
+        Output("new-data", "hidden"),
         Input(state("problem"), "value"),
         Input(state("data"), "value"),
         State(EVERY, "value"),
@@ -121,34 +117,34 @@ def register(app: Dash, jobs: Jobs) -> None:
         prevent_initial_call=True,
     )
     def of_problem(problem: str, data: str, values: list[Any], ids: list[Any]) -> Any:
-        return _inputs(problem_fields(problem, data), "problem", _said(values, ids)), problem != "robust-logistic"
+        return _inputs(problem_fields(problem, data), "problem", _said(values, ids)), not takes_data(problem)
 
     _follow(app, "topology", topology_fields)
     _follow(app, "method", method_fields)
 
     @app.callback(
-        Output("order-go", "href"),
-        Output("order-message", "children"),
-        Input("order-start", "n_clicks"),
+        Output("new-go", "href"),
+        Output("new-message", "children"),
+        Input("new-start", "n_clicks"),
         State(EVERY, "value"),
         State(EVERY, "id"),
         prevent_initial_call=True,
     )
     def start(clicks: int | None, values: list[Any], ids: list[Any]) -> Any:
-        if not clicks or ctx.triggered_id != "order-start":
+        if not clicks or ctx.triggered_id != "new-start":
             return no_update, no_update
         try:
-            name = jobs.start(order(_said(values, ids)))
+            name = jobs.start(new_run(_said(values, ids)))
         except (ValueError, TypeError, OSError) as error:
             return no_update, str(error)
         return address("/run", run=name), ""
 
 
-def _follow(app: Dash, part: str, fields_of: Callable[[str], list[Field]]) -> None:
+def _follow(app: Dash, part: str, fields_of: Callable[[str], list[Parameter]]) -> None:
     """The fields of a part of the form are those of what is chosen for it."""
 
     @app.callback(
-        Output(f"order-{part}", "children"),
+        Output(f"new-{part}", "children"),
         Input(state(part), "value"),
         State(EVERY, "value"),
         State(EVERY, "id"),
@@ -158,12 +154,12 @@ def _follow(app: Dash, part: str, fields_of: Callable[[str], list[Field]]) -> No
         return _inputs(fields_of(chosen), part, _said(values, ids))
 
 
-def _more(place: str, fields: list[Field], part: str, query: Query) -> Any:
+def _more(place: str, fields: list[Parameter], part: str, query: Query) -> Any:
     said = {f"{part}.{field.name}": query.one(f"{part}.{field.name}") for field in fields}
     return html.Div(_inputs(fields, part, said), id=place, className="controls")
 
 
-def _inputs(fields: list[Field], part: str, said: dict[str, Any]) -> list[Any]:
+def _inputs(fields: list[Parameter], part: str, said: dict[str, Any]) -> list[Any]:
     """A control for each parameter; what was filled in stays, what is left empty is the default."""
     controls = []
     for field in fields:
@@ -171,11 +167,17 @@ def _inputs(fields: list[Field], part: str, said: dict[str, Any]) -> list[Any]:
         if field.words:
             usual = str(field.default).lower()
             chosen = value if value in field.words else usual
-            controls.append(choice(name, field.name, field.words, chosen, HELP.get(field.name, "")))
+            controls.append(choice(name, field.name, field.words, chosen, field.help))
         else:
-            default = {REQUIRED: "needed", None: "by the rule"}.get(field.default, str(field.default))
-            controls.append(text(name, field.name, str(value), HELP.get(field.name, ""), placeholder=default))
+            controls.append(text(name, field.name, str(value), field.help, placeholder=_when_empty(field)))
     return controls
+
+
+def _when_empty(field: Parameter) -> str:
+    """What is taken where nothing is filled in."""
+    if field.default is REQUIRED:
+        return "needed"
+    return "by the rule" if field.default is None else str(field.default)
 
 
 def _said(values: list[Any], ids: list[Any]) -> dict[str, Any]:

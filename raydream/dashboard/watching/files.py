@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from raydream.columns import COSTS
 from raydream.types import Array
 
 Stamp = tuple[int, int, int] | None  # of a file: which, how long, when
 MOST_JSON = 20_000_000  # bytes
 MOST_ROWS = 2_000_000_000  # bytes of a history
-COSTS = ("iteration", "sfo", "rounds", "messages", "bytes", "seconds")
 TAIL = 512  # bytes that tell whether a file is still the one that was read
 
 
@@ -94,7 +94,8 @@ class Tail:
         names = list(self.columns) or None
         table = pd.read_csv(io.BytesIO(lines), names=names, header=None if names else 0, dtype=np.float64)
         new = {str(name): table[name].to_numpy() for name in table.columns}
-        if "iteration" not in new or not all(np.isfinite(new[name]).all() for name in COSTS if name in new):
+        counted = np.isfinite(new["iteration"]).all() if "iteration" in new else False
+        if not counted or any(np.isinf(new[name]).any() for name in COSTS if name in new):
             raise ValueError("a history counts iterations and what they cost")
         self.columns = {
             name: np.concatenate([self.columns[name], more]) if names else more for name, more in new.items()

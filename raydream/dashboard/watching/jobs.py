@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from raydream import checks, specs
-from raydream.dashboard.new.forms import DATA, Order
+from raydream.dashboard.new.fields import DATA
+from raydream.dashboard.new.forms import NewRun
 from raydream.dashboard.watching.files import Stamp, stamp_of
 from raydream.dashboard.watching.runs import Runs
 from raydream.dashboard.watching.watched import Watched
@@ -34,11 +35,11 @@ class Jobs:
         self._complaints: dict[str, tuple[str, Stamp]] = {}  # last words of programs that failed, and run.json then
         self._lock = threading.RLock()
 
-    def start(self, order: Order) -> str:
-        """Start a run as ordered, in a new directory; return its name."""
+    def start(self, wanted: NewRun) -> str:
+        """Start a run as its form says, in a new directory; return its name."""
         with self._lock:
             self._make_room()
-            name = order.name or next_free(self.runs.root, order.method).name
+            name = wanted.name or next_free(self.runs.root, wanted.method).name
             folder = self.runs.root / name
             try:
                 folder.mkdir(parents=True)
@@ -47,8 +48,8 @@ class Jobs:
             except OSError as error:
                 raise ValueError(f"`name` {name!r} cannot be made a folder: {error.strerror}.") from None
             try:
-                write_json(folder / "order.json", order.form)
-                self._launch(name, ["run", *order.arguments, "--directory", str(folder)])
+                write_json(folder / "form.json", wanted.form)
+                self._launch(name, ["run", *wanted.arguments, "--directory", str(folder)])
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise

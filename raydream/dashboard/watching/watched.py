@@ -21,6 +21,7 @@ from raydream.types import Array
 SILENT = 30.0  # seconds without a sign of life after which a run is called silent
 GONE = 120.0  # and after which one on another machine, whose lock cannot be seen, is given up
 LIVE = ("starting", "running", "silent")
+FORMS = ("form.json", "order.json")  # the second as version 0.1.0 called it
 UNFINISHED = ("stopped", "failed", "lost")
 
 
@@ -132,9 +133,10 @@ class Watched:
         return "\n".join(read_end(self.folder / "log.txt", 8000).splitlines()[-lines:])
 
     @property
-    def order(self) -> dict[str, Any]:
-        """The form that it was ordered with, where it was."""
-        found = read_json(self.folder / "order.json", self.stamp("order.json"))
+    def form(self) -> dict[str, Any]:
+        """The form that it was started with, where it was."""
+        name = next((one for one in FORMS if self.stamp(one) is not None), FORMS[0])
+        found = read_json(self.folder / name, self.stamp(name))
         return {} if "damaged" in found or not all(isinstance(one, str) for one in found.values()) else found
 
     def stamp(self, name: str) -> Stamp:

@@ -6,10 +6,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from raydream.checks import choice
+from raydream.columns import AXES, column
 from raydream.report import theme
 from raydream.report.collect import Run, collect, grouped, variants, words
-from raydream.report.figures.bands import common_grid, counted, quantiles, resample, thinned
-from raydream.report.figures.promise import promised
+from raydream.report.figures.bands import common_grid, recorded, thinned
+from raydream.report.figures.promise import METRIC, promised
+from raydream.studies.curves import quantiles_of, resampled
 from raydream.types import Array
 
 POINTS = 4000  # of one drawn line
@@ -34,20 +36,20 @@ def convergence(
     constants  L, mu, psi0 and n or sigma of the problem: what the DREAM theorem promises is drawn as well
     """
     every = collect(runs)
-    choice("x", x, [name for name in theme.AXES if any(name in run.columns for run in every)])
+    choice("x", x, [name for name in AXES if any(recorded(run.columns, name) for run in every)])
     choice("y", y, dict.fromkeys(name for run in every for name in run.metrics))
     shown = {
         label: having
         for label, group in grouped(every).items()
-        if (having := [run for run in group if x in run.columns and y in run.columns])
+        if (having := [run for run in group if recorded(run.columns, x) and y in run.columns])
     }
     number = variants(grouped(every))
     figure = go.Figure()
     for label, group in shown.items():
         _draw(figure, label, group, x, y, theme.line(group[0].method, number[label]), band, log_x)
-    if constants is not None and y == "grad_norm":
+    if constants is not None and y == METRIC:
         _draw_promise(figure, every[0], x, constants)
-    log_y = y in theme.LOGARITHMIC if log_y is None else log_y
+    log_y = column(y).log if log_y is None else log_y
     return theme.finished(
         figure,
         dark,
@@ -76,8 +78,7 @@ def median_and_band(
 ) -> tuple[Array, Array, Array, Array]:
     """The places on x, and there the median, the low and the high quantile of y over the runs that reach them."""
     grid = common_grid([run.columns[x] for run in group], points, logarithmic)
-    curves = np.stack([resample(run.columns[x], counted(y, run.columns[y]), grid) for run in group])
-    median, low, high = quantiles(curves, (0.5, *shares))
+    median, low, high = quantiles_of(resampled([run.columns for run in group], x, y, grid), (0.5, *shares))
     return grid, median, low, high
 
 
@@ -117,15 +118,15 @@ def _draw(
 
 def _draw_promise(figure: Any, run: Run, x: str, constants: dict[str, float]) -> None:
     """The theorem's worst case, where it speaks of this axis."""
-    line = promised(run.config, constants, run.columns["grad_norm"])
+    line = promised(run.config, constants, run.columns[METRIC])
     if line is not None and x in line:
         figure.add_scatter(
             x=line[x],
-            y=line["grad_norm"],
+            y=line[METRIC],
             mode="lines",
             line={"color": theme.NEUTRAL, "dash": "dot", "width": 2},
             name="DREAM, promised by the theorem",
-            hovertemplate="promised: ‖∇P‖ ≤ %{y:.4g} within %{x:.4s}<extra></extra>",
+            hovertemplate=f"promised: {column(METRIC).short} ≤ %{{y:.4g}} within %{{x:.4s}}<extra></extra>",
         )
 
 

@@ -9,10 +9,8 @@ from raydream.checks import whole
 from raydream.report import theme
 from raydream.topology import Topology, from_entries, from_matrix
 from raydream.topology.mixing import MOMENTA, modes, momentum_weight, polynomial
-from raydream.topology.spectrum import one_thread
 from raydream.types import Array
 
-DENSE = 1000  # agents up to which all eigenvalues are computed
 MOST_LINKS = 3000  # drawn; of more, the heaviest
 WIDTHS = 6  # different widths of lines
 SHRUNK = 1e-8  # the mixing figure ends about where FastMix has shrunk disagreement to this
@@ -151,14 +149,8 @@ def mixing_residuals(topology: Topology, rounds: int) -> dict[str, Array]:
 
 
 def eigenvalues(topology: Topology) -> Array:
-    """All eigenvalues of W but the first, ascending; a fine grid over their interval for very many agents."""
-    if topology.m == 1:
-        return np.zeros(1)
-    if topology.m > DENSE:
-        return np.linspace(topology.smallest_eigenvalue, topology.second_eigenvalue, DENSE)
-    with one_thread():
-        values: Array = np.linalg.eigvalsh(topology.W.toarray())[:-1]
-    return values
+    """All eigenvalues of W but the first, as the topology has them; one agent, which has none, is drawn at 0."""
+    return topology.modes if topology.m > 1 else np.zeros(1)
 
 
 def _rounds_to_show(topology: Topology) -> int:

@@ -1,7 +1,7 @@
 """What the DREAM theorem promises, as a line to lay over a measurement."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -10,6 +10,15 @@ from raydream.theory import dream_parameters
 from raydream.types import Array
 
 AXES = {name: name for name in ("sfo", "rounds", "sfo_paper", "rounds_paper")} | {"iteration": "iterations"}
+METRIC = "grad_norm"  # of which the theorem speaks
+
+
+class Promise(TypedDict):
+    """The line as a page takes it: the values of a metric, and for each cost what they take at worst."""
+
+    metric: str
+    values: list[float]
+    costs: dict[str, list[float]]
 
 
 def promised(config: dict[str, Any], constants: dict[str, Any] | None, norms: Array) -> dict[str, Array] | None:
@@ -28,16 +37,16 @@ def promised(config: dict[str, Any], constants: dict[str, Any] | None, norms: Ar
         for epsilon in accuracies
     ]
     lines = {axis: np.array([float(one[name]) for one in made]) for axis, name in AXES.items()}
-    return {**lines, "grad_norm": accuracies}
+    return {**lines, METRIC: accuracies}
 
 
-def promise_over(every: list[Run], constants: dict[str, float] | None) -> dict[str, list[float]] | None:
+def promise_over(every: list[Run], constants: dict[str, float] | None) -> Promise | None:
     """The theorem's line over the range that all runs span.
 
     constants are those that are given, else those that the runs have recorded, if these are one and the same.
     """
     first = next((run for run in every if run.config.get("topology", {}).get("m", 0) > 1), every[0])
-    norms = [run.columns["grad_norm"] for run in every if "grad_norm" in run.columns]
+    norms = [run.columns[METRIC] for run in every if METRIC in run.columns]
     if not norms:
         return None
     try:
@@ -46,7 +55,10 @@ def promise_over(every: list[Run], constants: dict[str, float] | None) -> dict[s
         if constants:
             raise
         return None  # what a file says is no reason to have no page
-    return None if line is None else {name: values.tolist() for name, values in line.items()}
+    if line is None:
+        return None
+    costs = {name: line[name].tolist() for name in AXES}
+    return {"metric": METRIC, "values": line[METRIC].tolist(), "costs": costs}
 
 
 def _recorded(every: list[Run]) -> dict[str, Any] | None:

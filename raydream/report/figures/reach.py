@@ -8,42 +8,37 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from raydream.checks import choice, number
+from raydream.columns import BILLED, COMPARED, column
 from raydream.report import theme
 from raydream.report.collect import Run, collect, grouped, variants
-from raydream.report.figures.bands import quantiles
 from raydream.report.figures.convergence import plain, shortened
+from raydream.studies.curves import cost_to_reach, quantiles_of
+from raydream.types import Array
 
-COSTS = ("sfo", "rounds", "bytes", "seconds")
 WIDEST = 26  # characters of a method's name beside its bar
-BILL = ("sfo", "rounds", "messages", "bytes")
-
-
-def cost_to_reach(run: Run, target: float, metric: str, cost: str) -> float:
-    """What the run had spent at its first record with `metric` <= `target`; infinity where there is none."""
-    reached = np.flatnonzero(run.columns[metric] <= target)
-    return float(run.columns[cost][reached[0]]) if reached.size else math.inf
 
 
 def suggested_target(groups: dict[str, list[Run]], metric: str) -> float:
-    """The value that a run was asked for, else the lowest that every method reaches which gets anywhere.
+    """The value that a run was asked for, else the best that every method reaches which gets anywhere.
 
     A method gets somewhere if in the middle of its runs it makes a tenth of the way that the best one makes.
     """
-    asked = {run.config.get("limits", {}).get(f"target_{metric}") for runs in groups.values() for run in runs}
+    asked = {run.config.get("limits", {}).get(column(metric).limit) for runs in groups.values() for run in runs}
     if len(asked) == 1 and None not in asked:
         return float(asked.pop())
+    sign = 1 if column(metric).better == "less" else -1  # what is to grow falls with the sign turned
     bests, starts = [], []
     for runs in groups.values():
-        known = [run.columns[metric][np.isfinite(run.columns[metric])] for run in runs if metric in run.columns]
-        known = [column for column in known if column.size]
+        known = [sign * _finite(run.columns[metric]) for run in runs if metric in run.columns]
+        known = [values for values in known if values.size]
         if known:
             # the upper of two middle runs, so that half of the runs get there and more
-            bests.append(float(np.quantile([column.min() for column in known], 0.5, method="higher")))
-            starts.append(max(float(column[0]) for column in known))
+            bests.append(float(np.quantile([values.min() for values in known], 0.5, method="higher")))
+            starts.append(max(float(values[0]) for values in known))
     if not bests:
         return 0.0
     start, best = max(starts), min(bests)
-    return _rounded_up(max(one for one in bests if one <= start - (start - best) / 10))
+    return sign * _rounded_up(max(one for one in bests if one <= start - (start - best) / 10))
 
 
 def to_reach(
@@ -51,29 +46,35 @@ def to_reach(
     target: float | None = None,
     metric: str = "grad_norm",
     *,
-    costs: tuple[str, ...] = COSTS,
+    costs: tuple[str, ...] = COMPARED,
     band: tuple[float, float] = (0.25, 0.75),
     dark: bool = False,
 ) -> Any:
-    """Bars of the median cost to first reach `metric` <= `target`, with quantiles over seeds.
+    """Bars of the median cost to first reach a target, with quantiles over seeds.
 
     A seed that did not reach it counts as infinity; a method whose median is infinite has no bar, and says so.
-    target defaults to the lowest value that all methods reach.
+    target defaults to the best value that all methods reach.
     """
     groups = grouped(collect(runs))
     choice("metric", metric, dict.fromkeys(name for group in groups.values() for run in group for name in run.metrics))
     goal = suggested_target(groups, metric) if target is None else number("target", target)
-    spent = {
-        label: {cost: [cost_to_reach(run, goal, metric, cost) for run in group] for cost in costs}
-        for label, group in groups.items()
-    }
-    return bars(groups, spent, band, dark, f"to reach {theme.axis_name(metric)} ≤ {goal:.4g}")
+    spent = {}
+    for label, group in groups.items():
+        reached = [cost_to_reach(run.columns, goal, metric, costs) for run in group]
+        spent[label] = {cost: [one[cost] for one in reached] for cost in costs}
+    return bars(groups, spent, band, dark, to_the_target(metric, goal))
+
+
+def to_the_target(metric: str, target: float) -> str:
+    """What is reached, in words."""
+    sign = "≤" if column(metric).better == "less" else "≥"
+    return f"to reach {theme.axis_name(metric)} {sign} {target:.4g}"
 
 
 def ledger(
     runs: Any,
     *,
-    costs: tuple[str, ...] = BILL,
+    costs: tuple[str, ...] = BILLED,
     band: tuple[float, float] = (0.25, 0.75),
     dark: bool = False,
 ) -> Any:
@@ -97,7 +98,7 @@ def bars(
     names, places = [plain(label) for label in groups], list(range(len(groups)))
     figure = make_subplots(1, len(costs), shared_yaxes=True, horizontal_spacing=0.03)
     for place, cost in enumerate(costs, 1):
-        rows = [quantiles(np.array([spent[label][cost]]).T, (0.5, *band)) for label in groups]
+        rows = [quantiles_of(np.array([spent[label][cost]]).T, (0.5, *band)) for label in groups]
         middle, low, high = np.array(rows, dtype=np.float64).reshape(len(groups), 3).T
         known = np.isfinite(middle)
         reached = [np.isfinite(spent[label][cost]).sum() for label in groups]
@@ -145,8 +146,9 @@ def bars(
             row=1,
             col=place,
         )
-        title = theme.axis_name(cost)
-        figure.update_xaxes(title_text=title, range=[0, edge], nticks=5, row=1, col=place, **theme.ticks(cost))
+        figure.update_xaxes(
+            title_text=theme.axis_name(cost), range=[0, edge], nticks=5, row=1, col=place, **theme.ticks(cost)
+        )
     shown = [plain(shortened(label, WIDEST)) for label in groups]
     figure.update_yaxes(tickvals=places, ticktext=shown, showgrid=False, zeroline=False)
     figure.update_yaxes(range=[len(names) - 0.5, -0.5], ticks="outside", ticklen=5, tickcolor="rgba(0,0,0,0)")
@@ -160,6 +162,10 @@ def si(value: float, between: str = "") -> str:
         return f"{value:.3g}"
     power = min(4, max(0, math.floor(math.log10(abs(value)) / 3)))
     return f"{value / 1000**power:.3g}{between}{' kMGT'[power].strip()}"
+
+
+def _finite(values: Array) -> Array:
+    return values[np.isfinite(values)]
 
 
 def _rounded_up(value: float) -> float:

@@ -3,11 +3,11 @@
 import base64
 import zlib
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
-from raydream.columns import AXES
+from raydream.columns import AXES, column
 from raydream.report.collect import Run
 from raydream.report.figures.bands import thinned
 from raydream.types import Array
@@ -15,15 +15,23 @@ from raydream.types import Array
 MOST_ROWS = 250_000  # of all runs together, before anything is tried
 
 
+class PackedRun(TypedDict):
+    """How to unpack a run: its rows, how many were recorded, and for each column its place and its kind."""
+
+    rows: int
+    recorded: int
+    columns: dict[str, tuple[int, str]]
+
+
 @dataclass(frozen=True)
 class Packed:
-    """What the page unpacks: text, and for each run its rows and the place and kind of each column.
+    """What the page unpacks: text, and for each run how.
 
     kinds: "step" differences as float64, "micro" differences in millionths, "f8" and "f4" floats as they are.
     """
 
     text: str
-    runs: list[dict[str, Any]]
+    runs: list[PackedRun]
     exact: bool  # all records, in double precision
     rows: int
 
@@ -46,24 +54,32 @@ def pack(runs: list[Run], budget: int) -> Packed:
 
 
 def _packed(runs: list[Run], kind: str, share: float) -> Packed:
-    body, index, at, rows = [], [], 0, 0
+    body, at, rows = [], 0, 0
+    index: list[PackedRun] = []
     for run in runs:
         length = len(run.columns["iteration"])
         metrics = [run.columns[name] for name in run.metrics] or [run.columns["iteration"]]
         keep = thinned(metrics, max(50, int(length * share))) if share < 1 else np.arange(length)
         rows += len(keep)
         places: dict[str, tuple[int, str]] = {}
-        for name, column in run.columns.items():
-            if not np.isfinite(column).any():
+        for name, values in run.columns.items():
+            if not np.isfinite(values).any():
                 continue
-            own = ("micro" if name == "seconds" else "step") if name in AXES else kind
-            raw = _bytes(column[keep], own)
+            own = _kind(name, values) or kind
+            raw = _bytes(values[keep], own)
             places[name] = (at, own)
             body.append(raw)
             at += len(raw)
         index.append({"rows": len(keep), "recorded": length, "columns": places})
     text = base64.b64encode(zlib.compress(b"".join(body), 6)).decode()
     return Packed(text, index, kind == "f8" and share >= 1, rows)
+
+
+def _kind(name: str, values: Array) -> str | None:
+    """Costs only grow: their differences are small. None for what may do anything."""
+    if name not in AXES or not np.isfinite(values).all():
+        return None
+    return "step" if column(name).integer else "micro"
 
 
 def _bytes(column: Array, kind: str) -> bytes:

@@ -1,0 +1,80 @@
+"""What is measured at a record, from the whole problem and all agents' rows; never billed to the ledger.
+
+One entry is all that a metric needs: its name, how it is shown, and how it is measured.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from raydream.columns.column import Column
+from raydream.problems.protocol import Problem
+from raydream.types import Array
+
+
+class Point:
+    """Where a run is at a record: all agents' rows, their mean, and there P and its gradient, computed once.
+
+    arrays  Z, one row per agent, and S where the method has a tracker
+    """
+
+    def __init__(self, problem: Problem, arrays: Mapping[str, Array]) -> None:
+        self.problem, self.arrays = problem, arrays
+        z_bar: Array = arrays["Z"].mean(axis=0)
+        self.x_bar, self.y_bar = z_bar[: problem.dim_x], z_bar[problem.dim_x :]
+
+    @property
+    def P(self) -> float:
+        """P(x_bar); NaN where x_bar is not finite."""
+        return self._primal_and_gradient[0]
+
+    @property
+    def slope(self) -> Array:
+        """grad P(x_bar); NaN where x_bar is not finite."""
+        return self._primal_and_gradient[1]
+
+    @cached_property
+    def _primal_and_gradient(self) -> tuple[float, Array]:
+        """From one best response where the problem offers that."""
+        if not np.isfinite(self.x_bar).all():
+            return float("nan"), np.full(1, np.nan)
+        return self.problem.primal_and_gradient(self.x_bar)
+
+
+def spread(V: Array | None) -> float:
+    """||V - 1 v_bar||^2, or NaN where there is no V."""
+    return float("nan") if V is None else float(np.sum((V - V.mean(axis=0)) ** 2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(Column):
+    """A column that is measured at every record."""
+
+    measure: Callable[[Point], float]
+
+
+METRICS = (
+    Metric(
+        name="primal", kind="metric", label="P(x̄)", short="P", diverges=True, limit="target_primal",
+        measure=lambda at: at.P,
+    ),
+    Metric(
+        name="grad_norm", kind="metric", label="‖∇P(x̄)‖", short="‖∇P‖", log=True, diverges=True,
+        limit="target_grad_norm", measure=lambda at: float(np.linalg.norm(at.slope)),
+    ),
+    Metric(
+        name="consensus", kind="metric", label="consensus error ‖Z − 1z̄‖²", short="consensus", log=True,
+        measure=lambda at: spread(at.arrays["Z"]),
+    ),
+    Metric(
+        name="tracking", kind="metric", label="tracking error ‖S − 1s̄‖²", short="tracking", log=True,
+        measure=lambda at: spread(at.arrays.get("S")),
+    ),
+)  # fmt: skip
+
+
+def measured(at: Point) -> dict[str, float]:
+    """Every metric at a point, in the order of the history."""
+    return {metric.name: metric.measure(at) for metric in METRICS}

@@ -1,0 +1,64 @@
+"""Which fields the form has: the parameters of what is chosen, as its maker declares them, and what may be chosen."""
+
+from dataclasses import fields, replace
+
+from raydream.backends.ray.links import LINKS
+from raydream.backends.registry import BACKENDS
+from raydream.checks import choice
+from raydream.columns import LIMITED
+from raydream.data.store import KNOWN
+from raydream.data.synthetic import synthetic
+from raydream.parameters import Parameter, parameters_of
+from raydream.specs import METHODS, PROBLEMS, TOPOLOGIES
+from raydream.storage.settings import Limits
+from raydream.studies.defaults import STEPS
+
+SYNTHETIC = "synthetic"
+DATA = (SYNTHETIC, *KNOWN)
+
+
+def problem_fields(problem: str, data: str) -> list[Parameter]:
+    """What can be said of a problem beside its agents and its data; of synthetic data last what they are like."""
+    own = _after_the_first(PROBLEMS[choice("problem", problem, PROBLEMS)])
+    drawn = parameters_of(synthetic) if "data" in own else {}
+    always = [one for name, one in own.items() if name != "data" and name not in drawn]
+    return always + [own[name] for name in drawn if name in own and data == SYNTHETIC]
+
+
+def topology_fields(topology: str) -> list[Parameter]:
+    """What can be said of a topology beside its agents."""
+    return [*_after_the_first(TOPOLOGIES[choice("topology", topology, TOPOLOGIES)]).values()]
+
+
+def method_fields(method: str) -> list[Parameter]:
+    """The parameters of a method."""
+    known = parameters_of(METHODS[choice("method", method, METHODS)])
+    return [replace(one, default=STEPS[name]) if name in STEPS else one for name, one in known.items()]
+
+
+def limits() -> dict[str, str]:
+    """What may end a run before its last iteration, and what to call it."""
+    return {field.name: _bound(field.name) for field in fields(Limits)}
+
+
+def backends() -> dict[str, str]:
+    """Where agents can live, each in a line."""
+    return {name: f"{name}: {kind.says}" for name, kind in BACKENDS.items()}
+
+
+def links() -> dict[str, str]:
+    """How actors can reach each other, each in a line."""
+    return {name: f"{name}: {kind.says}" for name, kind in LINKS.items()}
+
+
+def _after_the_first(maker: object) -> dict[str, Parameter]:
+    """What a maker takes besides the number of agents, which comes first."""
+    assert callable(maker)
+    return dict([*parameters_of(maker).items()][1:])
+
+
+def _bound(limit: str) -> str:
+    column = LIMITED[limit]
+    if column.kind == "cost":
+        return f"at most {column.short}"
+    return f"until {column.short} {'≤' if column.better == 'less' else '≥'}"

@@ -1,0 +1,185 @@
+"""What the page's program is given besides the records: groups, axes, targets, and figures drawn beforehand."""
+
+import json
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+import numpy as np
+
+from raydream.columns import AXES, BILLED, COMPARED, USUAL_X, USUAL_Y, column
+from raydream.report import figures, theme
+from raydream.report.collect import Run, variants, words
+from raydream.report.figures.bands import recorded
+from raydream.report.figures.convergence import wrapped
+from raydream.report.figures.distances import TIMES
+from raydream.report.figures.network import topology_of
+from raydream.report.figures.promise import Promise, promise_over
+from raydream.report.figures.reach import suggested_target
+from raydream.report.plot import mixing_of
+
+MOST_NETWORKS = 12
+MOST_CELLS = 150_000  # of all heat maps together, each about 5 bytes of the page
+Figure = dict[str, Any]  # as plotly.js takes it
+Groups = dict[str, list[Run]]
+
+
+class Group(TypedDict):
+    """Runs that differ in nothing but the seed: their name, their look, their places among all runs."""
+
+    label: str
+    line: dict[str, Any]
+    runs: list[int]
+    configuration: str
+
+
+class Axis(TypedDict):
+    """A column, as the page shows it and counts with it."""
+
+    name: str
+    short: str
+    ticks: theme.Ticks
+    log: bool
+    better: str
+    diverges: bool
+
+
+class Drawn(TypedDict):
+    """A figure that is one of several to choose from."""
+
+    label: str
+    figure: Figure
+
+
+class Network(TypedDict):
+    """A network in a sentence and in pictures."""
+
+    label: str
+    facts: str
+    figures: dict[str, Figure]
+
+
+class Facts(TypedDict):
+    """All of it.
+
+    first    the columns that are drawn to begin with, x and y
+    reach    costs that are compared at a target, and
+    bill     costs of the ledger, in the order of their bars
+    targets  for each metric one to begin with
+    """
+
+    groups: list[Group]
+    axes: dict[str, Axis]
+    metrics: dict[str, Axis]
+    first: dict[str, str]
+    reach: list[str]
+    bill: list[str]
+    targets: dict[str, float | None]
+    promise: Promise | None
+    networks: list[Network]
+    lyapunov: list[Drawn]
+    distances: list[Drawn]
+    templates: dict[str, dict[str, Any]]
+    neutral: str
+
+
+def facts_of(every: list[Run], groups: Groups, constants: dict[str, float] | None) -> Facts:
+    """What these runs have to show."""
+    place, number = {id(run): i for i, run in enumerate(every)}, variants(groups)
+    metrics = list(dict.fromkeys(name for run in every for name in run.metrics))
+    axes = [name for name in AXES if any(recorded(run.columns, name) for run in every)]
+    return {
+        "groups": [
+            {
+                "label": label,
+                "line": theme.line(runs[0].method, number[label]),
+                "runs": [place[id(run)] for run in runs],
+                "configuration": wrapped(words(runs[0].parameters)),
+            }
+            for label, runs in groups.items()
+        ],
+        "axes": {name: _axis(name) for name in axes},
+        "metrics": {name: _axis(name) for name in metrics},
+        "first": {"x": USUAL_X if USUAL_X in axes else axes[0], "y": USUAL_Y if USUAL_Y in metrics else metrics[0]},
+        "reach": [name for name in COMPARED if name in axes],
+        "bill": [name for name in BILLED if name in axes],
+        "targets": {name: _finite(suggested_target(groups, name)) for name in metrics},
+        "promise": promise_over(every, constants),
+        "networks": _networks(every),
+        "lyapunov": _per_group(groups, lambda run: figures.lyapunov(run) if "Psi" in run.columns else None),
+        "distances": _per_group(groups, lambda run: _distances(run, MOST_CELLS // len(groups))),
+        "templates": {"light": theme.template(), "dark": theme.template(dark=True)},
+        "neutral": theme.NEUTRAL,
+    }
+
+
+def _axis(name: str) -> Axis:
+    shown = column(name)
+    return {
+        "name": shown.label,
+        "short": shown.short,
+        "ticks": theme.ticks(name),
+        "log": shown.log,
+        "better": shown.better,
+        "diverges": shown.diverges,
+    }
+
+
+def _distances(run: Run, most_cells: int) -> Any:
+    """The heat map, in so many cells; none where the agents never differed, or are too many to be drawn."""
+    if run.distances is None or not (np.isfinite(run.distances) & (run.distances > 0)).any():
+        return None
+    times = min(TIMES, most_cells // run.distances.shape[1])
+    return figures.distances(run.distances, run.columns["iteration"], most_times=times) if times > 1 else None
+
+
+def _networks(every: list[Run]) -> list[Network]:
+    """The different networks of more than one agent, drawn, once for each way in which they are mixed.
+
+    Plain gossip needs no picture of its own where the same network is also mixed by FastMix: that one shows both.
+    """
+    seen: dict[str, dict[str, Run]] = {}
+    for run in every:
+        described = run.config.get("topology") or {}
+        if described.get("m", 1) > 1 and described.get("W") is not None:
+            ways = seen.setdefault(json.dumps(described["W"]), {})
+            ways.setdefault(json.dumps(mixing_of(run)), run)
+    shown = [
+        run
+        for ways in seen.values()
+        for run in [run for run in ways.values() if mixing_of(run)["mixing"] == "fastmix"] or [*ways.values()][:1]
+    ]
+    return [_network(run) for run in shown[:MOST_NETWORKS]]
+
+
+def _network(run: Run) -> Network:
+    topology = topology_of(run.config["topology"])
+    assert topology is not None
+    name = topology.name.replace("_", " ")
+    return {
+        "label": f"{name}, {topology.m} agents ({run.label})",
+        "facts": f"{name}: {topology.m} agents, {topology.edges} links; λ₂ = {topology.second_eigenvalue:.6g}, "
+        f"λₘ = {round(topology.smallest_eigenvalue, 12) + 0.0:.6g}, spectral gap δ = {topology.spectral_gap:.4g}.",
+        "figures": {
+            "network": _figure(figures.network(topology)),
+            "spectrum": _figure(figures.spectrum(topology, **mixing_of(run))),
+            "mixing": _figure(figures.mixing_speed(topology)),
+        },
+    }
+
+
+def _per_group(groups: Groups, draw: Callable[[Run], Any]) -> list[Drawn]:
+    """A figure of each group's first run, where there is something to draw."""
+    drawn = ((label, draw(runs[0])) for label, runs in groups.items())
+    return [{"label": label, "figure": _figure(figure)} for label, figure in drawn if figure is not None]
+
+
+def _figure(figure: Any) -> Figure:
+    """A figure as the page takes it: without template and background, which follow the reader's light or dark."""
+    described: Figure = json.loads(figure.to_json())
+    for part in ("template", "paper_bgcolor", "plot_bgcolor"):
+        described["layout"].pop(part, None)
+    return described
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,89 @@
+// Figures that were drawn beforehand, and everything put in its place.
+
+const still = new Map();  // places that hold one, and the figure they hold
+function show(id, figure) {
+  still.set(id, figure);
+  const narrow = $(id).clientWidth < 480;
+  const layout = structuredClone(figure.layout);
+  layout.template = template();
+  if (touch) layout.dragmode = false;
+  if (id === "spectrum" || id === "mixing") layout.legend = { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: narrow ? 11 : 12 } };
+  Plotly.react(id, structuredClone(figure.data), layout, { ...settings, displayModeBar: id === "network" ? false : undefined });
+}
+function gallery(name, items, showItem) {
+  $("s-" + name).hidden = !items.length;
+  if (!items.length) return;
+  const select = $("which-" + name);
+  choices(select, items.map((item, i) => [String(i), item.label]), "0");
+  select.hidden = items.length < 2;
+  select.addEventListener("change", () => showItem(items[Number(select.value)]));
+  showItem(items[0]);
+}
+
+// ------------------------------------------------------------ begin
+
+choices($("x"), named(facts.axes), state.x);
+choices($("y"), named(facts.metrics), state.y);
+choices($("metric"), named(facts.metrics), goal.metric);
+$("log-y").checked = state.logY;
+$("promise-label").hidden = !promisable();
+legend();
+await redraw();
+$("convergence").on("plotly_relayout", change => {
+  if (Object.keys(change).some(key => key.startsWith("xaxis.range") || key.startsWith("xaxis.autorange"))) refine();
+});
+aim(goal.metric);
+ledger();
+gallery("network", facts.networks, item => {
+  $("network-facts").textContent = item.facts;
+  for (const id of ["network", "spectrum", "mixing"]) show(id, item.figures[id]);
+});
+gallery("lyapunov", facts.lyapunov, item => { show("lyapunov", item.figure); stacked(); });
+gallery("distances", facts.distances, item => show("distances", item.figure));
+function stacked() { Plotly.relayout("lyapunov", { "yaxis.type": $("log-lyapunov").checked ? "log" : "linear", "yaxis.autorange": true }); }
+
+$("x").addEventListener("change", event => { state.x = event.target.value; $("promise-label").hidden = !promisable(); redraw(); });
+$("y").addEventListener("change", event => {
+  state.y = event.target.value;
+  state.logY = $("log-y").checked = facts.metrics[state.y].log;
+  $("promise-label").hidden = !promisable();
+  redraw();
+});
+$("log-x").addEventListener("change", event => { state.logX = event.target.checked; redraw(); });
+$("log-y").addEventListener("change", event => { state.logY = event.target.checked; redraw(); });
+$("promise").addEventListener("change", event => { state.promise = event.target.checked; if (state.promise) state.logX = $("log-x").checked = true; redraw(); });
+$("metric").addEventListener("change", event => aim(event.target.value));
+$("slider").addEventListener("input", event => {
+  goal.target = Number(targetAt(event.target.value / 1000).toPrecision(4));
+  $("target").value = goal.target;
+  reach();
+});
+$("target").addEventListener("input", event => {
+  if (event.target.value === "" || !isFinite(event.target.valueAsNumber)) return;
+  goal.target = event.target.valueAsNumber;
+  $("slider").value = 1000 * shareOf(goal.target);
+  reach();
+});
+$("log-lyapunov").addEventListener("change", stacked);
+dark.addEventListener("change", () => { redraw(); reach(); ledger(); for (const [id, figure] of still) show(id, figure); });
+
+for (const [number, heading] of [...document.querySelectorAll("#runs th")].entries()) {
+  let up = false;
+  heading.firstChild.addEventListener("click", () => {
+    up = !up;
+    const rows = [...document.querySelectorAll("#runs tbody tr")], key = row => row.children[number]?.dataset.sort ?? "";
+    rows.sort((a, b) => (up ? 1 : -1) * key(a).localeCompare(key(b), "en", { numeric: true }) );
+    const numbers = rows.every(row => key(row) === "" || !Number.isNaN(Number(key(row))) || key(row) === "nan");
+    if (numbers) rows.sort((a, b) => (up ? 1 : -1) * ((Number(key(a)) || 0) - (Number(key(b)) || 0)));
+    document.querySelector("#runs tbody").append(...rows);
+  });
+}
+for (const button of document.querySelectorAll(".copy")) {
+  button.addEventListener("click", async () => {
+    const text = button.parentElement.nextElementSibling.textContent;
+    try { await navigator.clipboard.writeText(text); button.textContent = "copied"; }
+    catch { getSelection().selectAllChildren(button.parentElement.nextElementSibling); button.textContent = "selected"; }
+  });
+}
+performance.mark("ready");
+document.documentElement.dataset.ready = "true";
