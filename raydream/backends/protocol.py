@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Protocol, TypedDict
+from typing import Any, Protocol, TypedDict, runtime_checkable
 
 from raydream.agents.ledger import Ledger
 from raydream.backends.plan import Plan as Plan
@@ -84,6 +84,7 @@ class Session(Protocol):
         """End the agents."""
 
 
+@runtime_checkable
 class Backend(Protocol):
     """A place where agents can live.
 

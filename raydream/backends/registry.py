@@ -20,11 +20,10 @@ def backend_from(backend: Any) -> Backend:
     if isinstance(backend, str):
         made: Backend = BACKENDS.find(backend)()
         return made
-    if not callable(getattr(backend, "open", None)):
+    if isinstance(backend, type) or not isinstance(backend, Backend):
         known = ", ".join(f'"{name}"' for name in BACKENDS)
         raise TypeError(f"`backend` must be {known} or a configured backend; got {backend!r}.")
-    configured: Backend = backend
-    return configured
+    return backend
 
 
 def backend_again(described: Mapping[str, Any]) -> Backend:

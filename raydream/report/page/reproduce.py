@@ -8,11 +8,12 @@ import shlex
 from typing import Any
 
 from raydream.algorithms import METHODS
+from raydream.backends.registry import BACKENDS
 from raydream.report.collect import Run
 from raydream.specs import Spec
 from raydream.storage.record import RunRecord
 
-BACKEND = ("agents_per_actor", "links", "placement", "address")  # what the command line can set
+OPTIONS = ("agents_per_actor", "links", "placement", "address")  # what the command line can set
 
 
 def reproduce(runs: list[Run]) -> str:
@@ -58,7 +59,7 @@ def _method(parameters: dict[str, Any]) -> list[str]:
 
 def _backend(backend: dict[str, Any]) -> list[str]:
     words = ["--backend", str(backend.get("name", "ray"))]
-    for name in BACKEND:
+    for name in OPTIONS:
         value = backend.get(name)
         if isinstance(value, list):
             value = ",".join(map(str, value))
@@ -126,7 +127,8 @@ def _built(part: str, spec: Spec | None, agents: int, facts: str) -> str:
 
 
 def _backend_in_python(backend: dict[str, Any]) -> list[str]:
-    settings = ", ".join(f"{name}={value!r}" for name, value in backend.items() if name != "name")
-    if backend.get("name") == "ray" and settings:
-        return [f"backend=rd.RayBackend({settings})"]
-    return [f"backend={backend['name']!r}"] if "name" in backend else []
+    name, settings = str(backend.get("name", "")), {key: value for key, value in backend.items() if key != "name"}
+    if name in BACKENDS and settings:
+        given = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        return [f"backend=rd.{BACKENDS[name].__name__}({given})"]
+    return [f"backend={name!r}"] if name else []
