@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from raydream.storage.result import load as load
     from raydream.studies.compare import compare as compare
     from raydream.studies.comparison import Comparison as Comparison
-    from raydream.studies.tune import Tuning as Tuning
     from raydream.studies.tune import tune as tune
+    from raydream.studies.tuning import Tuning as Tuning
     from raydream.topology import mixing as mixing
 
 # The same names as above, for programs that run (a test compares the two); methods are found in their registry.
@@ -36,7 +36,7 @@ _NAMES = {
     "LocalBackend": "raydream.backends.local",
     "RayBackend": "raydream.backends.ray",
     "Result": "raydream.storage.result",
-    "Tuning": "raydream.studies.tune",
+    "Tuning": "raydream.studies.tuning",
     "compare": "raydream.studies.compare",
     "load": "raydream.storage.result",
     "mixing": "raydream.topology",

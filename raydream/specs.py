@@ -4,9 +4,11 @@ import contextlib
 import importlib
 import json
 import sys
+import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from raydream import checks
 from raydream.algorithms import METHODS
@@ -15,8 +17,39 @@ from raydream.problems.registry import PROBLEMS
 from raydream.topology import TOPOLOGIES, Topology
 
 __all__ = [
-    "METHODS", "PROBLEMS", "TOPOLOGIES", "build_method", "build_problem", "build_topology", "parse_parameters",
-]  # fmt: skip
+    "METHODS",
+    "PROBLEMS",
+    "TOPOLOGIES",
+    "Spec",
+    "build_method",
+    "build_problem",
+    "build_topology",
+    "parse_parameters",
+    "spec_of",
+]
+
+Thing = TypeVar("Thing")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """How a problem or a topology was named: what builds it again."""
+
+    name: str
+    parameters: dict[str, Any]
+
+    @property
+    def is_code(self) -> bool:
+        """Whether the name is that of a callable, `package.module:make`, and not one of this package's."""
+        return ":" in self.name
+
+
+_SPECS: dict[int, Spec] = {}  # of things that are alive, by their identity
+
+
+def spec_of(thing: Any) -> Spec | None:
+    """How a thing was named, if it was built here."""
+    return _SPECS.get(id(thing))
 
 
 def build_method(name: str, parameters: Mapping[str, Any]) -> Any:
@@ -31,18 +64,22 @@ def build_topology(name: str, agents: int, parameters: Mapping[str, Any]) -> Top
     return built
 
 
-def build_problem(name: str, agents: int, parameters: Mapping[str, Any]) -> Any:
-    """A problem by name, or by `package.module:make`, a callable of yours that is called with the parameters."""
+def build_problem(name: str, agents: int, parameters: Mapping[str, Any], *, never_from: Path | None = None) -> Any:
+    """A problem by name, or by `package.module:make`, a callable of yours that is called with the parameters.
+
+    never_from  a folder from which nothing is imported
+    """
     if ":" in name:
-        return _remember(call(_import(name), name, parameters), name, parameters)
+        return _remember(call(_import(name, never_from), name, parameters), name, parameters)
     maker = PROBLEMS[checks.choice("problem", name, PROBLEMS)]
     return _remember(call(maker, name, parameters, agents), name, parameters)
 
 
-def _remember(thing: Any, name: str, parameters: Mapping[str, Any]) -> Any:
-    """Note on a thing how it was built, so that run.json can say it; a thing that takes no notes goes without."""
-    with contextlib.suppress(AttributeError, TypeError):
-        object.__setattr__(thing, "spec", {"name": name, "parameters": dict(parameters)})
+def _remember(thing: Thing, name: str, parameters: Mapping[str, Any]) -> Thing:
+    """Note beside a thing how it was built, so that run.json can say it; what cannot be followed goes without."""
+    with contextlib.suppress(TypeError):
+        weakref.finalize(thing, _SPECS.pop, id(thing), None).atexit = False
+        _SPECS[id(thing)] = Spec(name, dict(parameters))
     return thing
 
 
@@ -69,12 +106,14 @@ def _value(text: str) -> Any:
     return value if isinstance(value, int | float | list) else text
 
 
-def _import(name: str) -> Callable[..., Any]:
+def _import(name: str, never_from: Path | None) -> Callable[..., Any]:
     """The callable behind `package.module:make`; modules beside the caller's working folder are found too."""
     module_name, _, attribute = name.partition(":")
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)  # and it stays: actors look for the module along the driver's path
+    if never_from is not None:
+        _shun(never_from.resolve(), module_name)
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
@@ -83,3 +122,10 @@ def _import(name: str) -> Callable[..., Any]:
     if not callable(maker):
         raise ValueError(f"`problem` must read package.module:make; {module_name!r} has no callable {attribute!r}.")
     return maker  # type: ignore[no-any-return]
+
+
+def _shun(folder: Path, module_name: str) -> None:
+    """See to it that a module is not found in a folder, neither along the path nor by a name that leads there."""
+    sys.path[:] = [entry for entry in sys.path if not Path(entry).resolve().is_relative_to(folder)]
+    if any(Path(entry, *module_name.split(".")).resolve().is_relative_to(folder) for entry in sys.path):
+        raise ValueError(f"`problem` must not be code from the run directory; {module_name!r} lies there.")

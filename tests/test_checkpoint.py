@@ -1,6 +1,8 @@
 """Checkpoints: the bits of a run that was never interrupted, or a sentence."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -169,6 +171,68 @@ def test_what_cannot_be_resumed_says_why(folder, tmp_path):
         run(game(), RING, METHOD, iterations=5, checkpoint_every=2)
     with pytest.raises(FileExistsError, match="`directory` must not hold a run already"):
         run(game(), RING, METHOD, iterations=5, directory=folder)
+
+
+def named(folder, name, **parameters):
+    """The same run directory, whose record says that the problem is made by this callable."""
+    record = json.loads((folder / "run.json").read_text())
+    record["problem"]["spec"] = {"name": name, "parameters": parameters}
+    (folder / "run.json").write_text(json.dumps(record))
+    return folder
+
+
+MODULE = """
+from pathlib import Path
+
+from raydream.problems import QuadraticGame
+
+Path({mark!r}).touch()
+
+
+def make(seed):
+    return QuadraticGame.random(agents=4, samples=7, dim_x=3, dim_y=4, seed=seed)
+"""
+
+
+def in_process(folder, *words, cwd):
+    """`raydream resume` as a program of its own."""
+    program = "from raydream.cli.app import main; main()"
+    words = [sys.executable, "-c", program, "resume", str(folder), "--iterations", "40", *words]
+    return subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=240)
+
+
+def test_code_that_a_record_names_does_not_run(folder, tmp_path):
+    """A run directory may come from anywhere; the sentence says exactly what to repeat."""
+    mark = tmp_path / "mark"
+    named(folder, "os:system", command=f"touch {mark}")
+    with pytest.raises(ValueError, match=r"give problem='os:system' \(--problem os:system\), or the problem itself"):
+        rd.resume(folder, iterations=40)
+    with pytest.raises(ValueError, match=r"must be a problem, or 'os:system' as in its record; got 'os:popen'"):
+        rd.resume(folder, iterations=40, problem="os:popen")
+    done = in_process(folder, cwd=tmp_path)
+    assert done.returncode == 2 and "`problem` must be repeated" in done.stderr, done.stderr
+    assert not mark.exists()
+
+
+def test_a_module_that_lies_in_the_run_directory_is_never_imported(folder, tmp_path):
+    """Neither where the user stands there, nor by its path from outside, and not even if the user repeats its name."""
+    mark = tmp_path / "mark"
+    (folder / "mine.py").write_text(MODULE.format(mark=str(mark)))
+    for name, cwd in (("mine:make", folder), (f"{folder.name}.mine:make", tmp_path)):
+        named(folder, name, seed=3)
+        for words in ((), ("--problem", name)):
+            assert in_process(folder, *words, cwd=cwd).returncode == 2
+    assert not mark.exists()
+
+
+def test_code_whose_name_is_repeated_runs(folder, tmp_path):
+    """The user's word is what counts: from Python and on the command line, with the record's parameters."""
+    (tmp_path / "mine.py").write_text(MODULE.format(mark=str(tmp_path / "mark")))
+    wanted = run(game(), RING, METHOD, iterations=40)
+    done = in_process(named(folder, "mine:make", seed=3), "--problem", "mine:make", cwd=tmp_path)
+    assert done.returncode == 0 and "completed: 40 iterations" in done.stdout, done.stderr
+    assert_same_bits(rd.load(folder), wanted)
+    assert rd.load(folder).record.problem.spec.name == "mine:make"
 
 
 def test_the_directory_can_be_watched(tmp_path, monkeypatch):

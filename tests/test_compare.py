@@ -13,9 +13,13 @@ from saboteurs import Sabotaged
 from test_ray import assert_same_bits
 
 import raydream as rd
+from raydream import specs
+from raydream.backends.local import LocalBackend
+from raydream.columns import RECORDED as COLUMNS
 from raydream.errors import MixingWarning
 from raydream.problems import OnlineQuadraticGame, QuadraticGame
-from raydream.storage.result import COLUMNS
+from raydream.specs import Spec
+from raydream.storage.checkpoint import fingerprint
 
 RING = rd.topology.ring(4)
 METHODS = {
@@ -78,6 +82,43 @@ def test_each_run_is_the_run_of_that_method_and_seed(whole):
     for (name, seed), result in whole.results.items():
         problem, ring = (game().pooled(), rd.topology.ring(1)) if name == "alone" else (game(), RING)
         assert_same_bits(result, rd.run(problem, ring, METHODS[name], iterations=20, seed=seed, backend="local"))
+
+
+def test_run_resume_compare_and_tune_put_the_same_run_together(tmp_path, monkeypatch):
+    """One plan for the same parts: problem, network, settled method, seed, start, and how they were named."""
+    plans, opened = [], LocalBackend.open
+
+    def noting(self, plan):
+        plans.append(plan)
+        return opened(self, plan)
+
+    monkeypatch.setattr(LocalBackend, "open", noting)
+    problem = specs.build_problem("quadratic", 4, {"samples": 6, "dim_x": 2})
+    ring, given = specs.build_topology("ring", 4, {"self_weight": 0.5}), {"eta": 0.05, "gamma": 0.3, "b": 2}
+    options = dict(iterations=4, directory=tmp_path / "r", checkpoint_every=2, backend="local")
+    rd.run(problem, ring, rd.DREAM(**given), seed=3, **options)
+    rd.resume(tmp_path / "r", iterations=6)
+    compare(problem, ring, [rd.DREAM(**given)], seeds=(3,), iterations=4)
+    rd.tune(problem, ring, ["dream"], budget=200, space=given, seeds=(3,), workers=1)
+    first = plans[0]
+    assert len(plans) == 4 and repr(first.problem_spec) == repr(specs.spec_of(problem))
+    for plan in plans[1:]:
+        assert fingerprint(plan) == fingerprint(first) and plan.method == first.method
+    for plan in (plans[2], plans[3]):
+        assert (plan.problem_spec, plan.topology_spec) == (first.problem_spec, first.topology_spec)
+        assert plan.asked == first.asked and plan.asked["K"] is None and plan.asked["b"] == 2
+        assert plan.problem is first.problem and plan.topology is first.topology
+
+
+@pytest.mark.usefixtures("shared_ray")
+def test_how_parts_were_named_travels_to_other_processes():
+    """Beside the objects: every run of a comparison can be made again by a command."""
+    problem, ring = specs.build_problem("quadratic", 4, {"samples": 6}), specs.build_topology("ring", 4, {})
+    methods = {"dream": METHODS["dream"], "alone": METHODS["alone"]}
+    found = rd.compare(problem, ring, methods, seeds=(0,), iterations=2, backend="local", parallel=True)
+    record = found.results["dream", 0].record
+    assert (record.problem.spec, record.topology.spec) == (Spec("quadratic", {"samples": 6}), Spec("ring", {}))
+    assert found.results["alone", 0].record.problem.spec is None, "the pooled problem is another one"
 
 
 def test_the_history_is_long_and_the_runs_are_one_row_each(whole):

@@ -39,12 +39,13 @@ from raydream.dashboard.pages import PAGES
 from raydream.dashboard.parts import Query, address, state
 from raydream.dashboard.watching import watched as watched_module
 from raydream.dashboard.watching.jobs import Jobs, last_sentence
+from raydream.dashboard.watching.progress import Progress
 from raydream.dashboard.watching.runs import Runs
 from raydream.dashboard.watching.watched import Watched
 from raydream.data.synthetic import synthetic
 from raydream.parameters import Positive, parameters_of
 from raydream.problems.registry import takes_data
-from raydream.storage.lock import driving
+from raydream.storage.lock import locked
 
 FORM = {"problem": "quadratic", "topology": "ring", "method": "dream", "agents": 4, "backend": "local",
         "iterations": 6, "record_every": 2, "problem.samples": "9", "method.eta": "0.05", "method.b": "3"}  # fmt: skip
@@ -168,7 +169,7 @@ def under_way(root, folder, pid, progress=None, **changes):
 def test_a_run_whose_driver_is_gone_is_lost(root, tmp_path):
     """run.json still says that it runs, and its process number may be another's by now; nobody holds the directory."""
     run = under_way(root, tmp_path / "r", os.getpid())
-    with driving(tmp_path / "r"):
+    with locked(tmp_path / "r"):
         run.refresh()
         assert run.state == "running" and not run.resumable
     run.refresh()
@@ -177,7 +178,7 @@ def test_a_run_whose_driver_is_gone_is_lost(root, tmp_path):
 
 def test_without_locks_the_process_tells(root, tmp_path, monkeypatch):
     """Where a file system has none."""
-    monkeypatch.setattr(watched_module, "is_driven", lambda folder: None)
+    monkeypatch.setattr(watched_module, "is_locked", lambda folder: None)
     gone = 2**22 - 3  # beyond any process number in use
     for pid, wanted in ((os.getpid(), "running"), (gone, "lost"), (2**70, "lost"), ("x", "lost")):
         run = under_way(root, tmp_path / str(pid), pid)
@@ -189,7 +190,7 @@ def test_a_run_without_a_sign_of_life_is_silent(root, tmp_path):
     """Somebody drives it, but nothing was written for long."""
     run = under_way(root, tmp_path / "r", os.getpid(), {"iteration": 3, "time": time.time() - 100})
     os.utime(tmp_path / "r" / "run.json", (time.time() - 100, time.time() - 100))
-    with driving(tmp_path / "r"):
+    with locked(tmp_path / "r"):
         run.refresh()
     assert run.state == "silent" and "no sign of life for 10" in run.reason and run.live
 
@@ -286,9 +287,9 @@ def test_whatever_a_run_file_says_pages_are_shown(root, tmp_path, change, outcom
 def test_a_senseless_progress_is_passed_over(root, tmp_path, progress):
     """The run is shown by what is left."""
     under_way(root, tmp_path / "r", os.getpid(), progress)
-    with driving(tmp_path / "r"):
+    with locked(tmp_path / "r"):
         run = Jobs(Runs(tmp_path)).look("r")
-        assert run.state == "running" and run.progress == {} and overview.row(run) and shown.facts(run)
+        assert run.state == "running" and run.progress == Progress() and overview.row(run) and shown.facts(run)
 
 
 @pytest.mark.parametrize(
@@ -353,7 +354,7 @@ def test_pace_and_time_left_follow_from_progress(root, tmp_path):
     now = time.time()
     run = under_way(root, tmp_path / "r", os.getpid(), {"iteration": 0, "time": now - 10}, iterations=300)
     (tmp_path / "r" / "history.csv").write_text("iteration,sfo\n")
-    with driving(tmp_path / "r"):
+    with locked(tmp_path / "r"):
         run.refresh()
         assert run.rate is None and run.seconds_left is None
         (tmp_path / "r" / "progress.json").write_text(json.dumps({"iteration": 100, "time": now}))
@@ -546,7 +547,7 @@ def test_what_is_not_under_way_cannot_be_stopped(jobs):
 def test_a_run_that_is_under_way_is_not_resumed(root, tmp_path):
     """Two drivers would write to one directory."""
     under_way(root, tmp_path / "r", os.getpid())
-    with driving(tmp_path / "r"), pytest.raises(ValueError, match="under way already"):
+    with locked(tmp_path / "r"), pytest.raises(ValueError, match="under way already"):
         Jobs(Runs(tmp_path)).resume("r")
 
 
@@ -616,7 +617,7 @@ def test_links_in_a_run_directory_are_not_written_through(root, tmp_path, name):
     (tmp_path / "runs" / "r" / "run.json").write_text(
         json.dumps({**record, "outcome": "running", "driver": {"host": platform.node(), "pid": 1}})
     )
-    with driving(tmp_path / "runs" / "r"), pytest.raises(ValueError, match=f"its {name} is a link"):
+    with locked(tmp_path / "runs" / "r"), pytest.raises(ValueError, match=f"its {name} is a link"):
         jobs.stop("r")
     assert [path.name for path in outside.iterdir()] == ["precious"] and (
         outside / "precious"

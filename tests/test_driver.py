@@ -7,10 +7,10 @@ import pytest
 from laws import run
 
 import raydream as rd
+from raydream.columns import RECORDED as COLUMNS
 from raydream.constraints import Ball
 from raydream.errors import MixingWarning
 from raydream.problems import QuadraticGame
-from raydream.storage.result import COLUMNS
 
 RING = rd.topology.ring(4)
 

@@ -24,6 +24,7 @@ import raydream as rd
 from raydream import specs
 from raydream.agents.streams import Streams
 from raydream.algorithms import METHODS
+from raydream.backends.registry import backend_again
 from raydream.cli import app as cli
 from raydream.columns import COLUMNS, COMPARED
 from raydream.report import Plot, figures, report, theme, write_report
@@ -35,7 +36,7 @@ from raydream.report.figures.network import eigenvalues, mixing_residuals
 from raydream.report.page.packing import pack
 from raydream.report.page.page import page, program_text
 from raydream.report.page.reproduce import reproduce
-from raydream.running.run import _backend_of, _described
+from raydream.storage.record import RunRecord
 from raydream.studies.curves import columns_of, cost_to_reach, quantile, quantiles_of, resampled
 
 HOSTILE = "<!--<script </script x><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
@@ -274,7 +275,7 @@ def test_the_promise_is_the_theorems(results):
 
 
 def with_config(result, **changes):
-    return replace(result, config={**result.config, **changes})
+    return replace(result, record=RunRecord.from_config({**result.config, **changes}))
 
 
 def test_a_quadratic_run_offers_the_theorem(problem, results):
@@ -560,9 +561,9 @@ def test_the_command_names_the_ray_that_was_named(results):
 
 def test_a_named_ray_is_recorded_and_an_own_one_is_not():
     """Whoever goes on with the run gets a Ray of the run's own: the named one may be gone."""
-    named = _described(rd.RayBackend(address="head:6379", links="ray"))
-    assert named["address"] == "head:6379" and "address" not in _described(rd.RayBackend())
-    assert _backend_of(named) == rd.RayBackend(links="ray")
+    named = rd.RayBackend(address="head:6379", links="ray").describe()
+    assert named["address"] == "head:6379" and "address" not in rd.RayBackend().describe()
+    assert backend_again(named) == rd.RayBackend(links="ray")
 
 
 def test_a_network_is_drawn_once_for_each_way_of_mixing(problem, ring, results):
@@ -576,8 +577,8 @@ def test_a_network_is_drawn_once_for_each_way_of_mixing(problem, ring, results):
 def test_several_seeds_become_a_loop_and_unknown_parts_a_sketch(results):
     """Where the record does not say how a part was built, the reader is told what to put there."""
     assert reproduce(collect(results[:3])).startswith("for seed in 0 1 2; do")
-    config = {**results[0].config, "topology": {**results[0].config["topology"], "spec": None}}
-    sketch = reproduce(collect(replace(results[0], config=config)))
+    without = {**results[0].config["topology"], "spec": None}
+    sketch = reproduce(collect(with_config(results[0], topology=without)))
     assert "topology = ...  # ring: m=6" in sketch and "method = rd.DREAM(eta=0.05, gamma=0.5" in sketch
     compile(sketch, "sketch", "exec")
 

@@ -141,7 +141,7 @@ def test_lines_are_printed_where_they_are_asked_for(capsys):
 
 def test_summaries_use_the_columns_of_a_history():
     """What the tables ask for is what a result has."""
-    from raydream.storage.result import COLUMNS
+    from raydream.columns import RECORDED as COLUMNS
     from raydream.studies.curves import AXES, COSTS, METRICS
 
     assert {*AXES, *COSTS, *METRICS} <= {*COLUMNS}

@@ -16,20 +16,23 @@ import pytest
 from conftest import leftovers
 from laws import Witness
 from saboteurs import Sabotaged
+from typer.testing import CliRunner
 
 import raydream as rd
+from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.algorithms.facts import Facts
 from raydream.backends.ray.runtime import _folder
+from raydream.cli.app import app
 from raydream.parameters import parameters_of
 from raydream.problems import OnlineQuadraticGame, QuadraticGame, RobustLogisticRegression
-from raydream.studies.setting import Worlds
+from raydream.studies.setting import Setting
 from raydream.studies.spaces import SPACES, configurations, grid_of
 from raydream.studies.trials import RECORDS, TrialLog
 
 RING = rd.topology.ring(4)
 STEPS = {"eta": [0.01, 0.1, 1e9], "gamma": [0.1, 1.0]}
-tune = partial(rd.tune, workers=1)
+tune = partial(rd.tune, workers=1, search="grid")
 
 
 def game(seed=1):
@@ -181,16 +184,30 @@ def test_a_grid_that_is_too_large_says_its_size():
     """And nothing is run."""
     witness = Witness(game())
     with pytest.raises(ValueError, match=r"62208 configurations of dream, more than `trials` = 1000; use \"random\""):
-        tune(witness, RING, ["dream"], budget=100)
+        tune(witness, RING, ["dream"], budget=100, space="paper")
     with pytest.raises(ValueError, match=r"16 configurations of gt-gda, more than `trials` = 15"):
-        tune(witness, RING, ["gt-gda"], budget=100, trials=15)
+        tune(witness, RING, ["gt-gda"], budget=100, trials=15, space="paper")
     assert witness.log == []
 
 
+def test_the_defaults_work_for_every_method_and_are_the_command_line_s(tmp_path, monkeypatch):
+    """27 draws from the wide grids; a tuning from Python and one from the command line try the same."""
+    problem, network = specs.build_problem("quadratic", 4, {}), specs.build_topology("ring", 4, {})
+    found = rd.tune(problem, network, list(METHODS), budget=1500, trials=2, workers=1)
+    assert set(found.trials.method) == set(METHODS) and len(found.trials) == 2 * len(METHODS)
+    assert len(rd.tune(problem, network, ["dream"], budget=1500, workers=1).trials) == 27
+    monkeypatch.chdir(tmp_path)
+    words = ["tune", "--problem", "quadratic", "--agents", "4", "--methods", "dream,gt-gda", "--budget", "1500"]
+    done = CliRunner().invoke(app, [*words, "--trials", "2", "--workers", "1", "--directory", "t"])
+    assert done.exit_code == 0, done.output
+    both = [record for record in found.records if record["method"] in ("dream", "gt-gda")]
+    assert [one["key"] for one in rd.Tuning.load("t").records] == [one["key"] for one in both]
+
+
 def drawn(space="paper", label="dream", kind=rd.DREAM, problem=None, **options):
-    worlds = Worlds(problem or game(), RING)
+    setting = Setting(problem or game(), RING)
     settings = {"search": "random", "trials": None, "seed": 0, **options}
-    return configurations(label, kind, grid_of(space, label, kind, [label]), worlds, **settings)
+    return configurations(label, kind, grid_of(space, label, kind, [label]), setting, **settings)
 
 
 def test_random_draws_do_not_repeat_and_depend_on_the_seed_alone():
@@ -236,7 +253,7 @@ def test_a_grid_of_twelve_uses_all_workers_and_finds_the_same(capsys, tmp_path):
     space = {"eta": [0.001, 0.01, 0.03, 0.1], "gamma": [0.1, 0.3, 1.0]}
     arguments = dict(topology=RING, methods=["dream"], budget=4000, space=space)
     meeting = Sabotaged(game(), "meet", agent=0, call=1, flag=tmp_path)  # else a slow start leaves all to one
-    found = rd.tune(problem=meeting, **arguments, workers=2, progress=True)
+    found = rd.tune(problem=meeting, **arguments, search="grid", workers=2, progress=True)
     assert len(found.trials) == 12 and len(set(found.trials.process) - {os.getpid()}) >= 2
     assert facts(found) == facts(tune(problem=game(), **arguments))
     lines = capsys.readouterr().err.splitlines()
@@ -250,7 +267,7 @@ def test_data_that_arrive_read_only_are_tuned_on():
     problem = RobustLogisticRegression(features, labels, agents=4)
     arguments = dict(problem=problem, topology=RING, methods=["dream", "sgda"], budget=3000)
     space = {"dream": {"eta": [0.1, 0.3], "gamma": 1.0, "b": 4}, "sgda": {"eta": [0.1, 0.3], "gamma": 1.0, "b": 4}}
-    assert facts(rd.tune(**arguments, space=space, workers=2)) == facts(tune(**arguments, space=space))
+    assert facts(rd.tune(**arguments, space=space, search="grid", workers=2)) == facts(tune(**arguments, space=space))
 
 
 def test_a_second_tuning_runs_nothing_and_another_budget_or_problem_runs_everything(tmp_path, whole):
@@ -338,7 +355,7 @@ from raydream.problems import QuadraticGame
 
 game = QuadraticGame.random(agents=4, samples=6, dim_x=2, dim_y=3, seed=1)
 space = {"eta": list(np.geomspace(0.001, 0.1, 8)), "gamma": [0.1, 0.3, 1.0]}
-rd.tune(game, rd.topology.ring(4), ["dream"], budget=60_000, space=space, directory=sys.argv[1])
+rd.tune(game, rd.topology.ring(4), ["dream"], budget=60_000, space=space, search="grid", directory=sys.argv[1])
 """
 
 

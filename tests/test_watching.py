@@ -16,9 +16,14 @@ from test_ray import assert_same_bits
 
 import raydream as rd
 from raydream.errors import Interrupted
-from raydream.storage import lock as driving
-from raydream.storage import rundir
+from raydream.storage import lock, rundir
+from raydream.storage.record import MethodRecord, ProblemRecord, RunRecord, TopologyRecord
 from raydream.storage.rundir import RunDirectory
+from raydream.storage.settings import Settings
+
+RECORD = RunRecord(
+    ProblemRecord("game", 4, 7, 3, 4), TopologyRecord("ring", 4, 0.5), MethodRecord("dream"), 0, Settings(iterations=47)
+)
 
 
 def said(folder, name="run.json"):
@@ -76,27 +81,27 @@ def test_a_stop_is_heard_while_a_resumed_run_starts(stopped):
 
 def test_only_one_driver_runs_in_a_directory(tmp_path, stopped, monkeypatch):
     """The second is told so, and the first goes on; whoever watches can see it."""
-    monkeypatch.setattr(driving, "PATIENCE", 0)
-    with driving.driving(stopped):
-        assert driving.is_driven(stopped)
+    monkeypatch.setattr(lock, "PATIENCE", 0)
+    with lock.locked(stopped):
+        assert lock.is_locked(stopped)
         with pytest.raises(RuntimeError, match="is being run already; stop that run first"):
             rd.resume(stopped, problem=game())
-    assert driving.is_driven(stopped) is False and said(stopped)["outcome"] == "stopped"
-    with driving.driving(tmp_path / "a" / "b" / "new"), pytest.raises(RuntimeError, match="is being run already"):
+    assert lock.is_locked(stopped) is False and said(stopped)["outcome"] == "stopped"
+    with lock.locked(tmp_path / "a" / "b" / "new"), pytest.raises(RuntimeError, match="is being run already"):
         run(game(), RING, METHOD, iterations=5, directory=tmp_path / "a" / "b" / "new")
     assert not (tmp_path / "a").exists(), "where nothing came of it nothing is left"
 
 
 def test_a_killed_driver_lets_go(tmp_path):
     """The lock ends with the process, however it ends."""
-    code = f"import sys; from pathlib import Path; from raydream.storage.lock import driving\n" \
-        f"with driving(Path({str(tmp_path)!r})): print('driving', flush=True); sys.stdin.read()"  # fmt: skip
+    code = f"import sys; from pathlib import Path; from raydream.storage.lock import locked\n" \
+        f"with locked(Path({str(tmp_path)!r})): print('driving', flush=True); sys.stdin.read()"  # fmt: skip
     program = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with program:
-        assert program.stdout.readline() == "driving\n" and driving.is_driven(tmp_path)
+        assert program.stdout.readline() == "driving\n" and lock.is_locked(tmp_path)
         program.kill()
         program.wait(timeout=60)
-        assert driving.is_driven(tmp_path) is False
+        assert lock.is_locked(tmp_path) is False
 
 
 def test_progress_tells_how_far_the_run_is(tmp_path, monkeypatch):
@@ -119,7 +124,7 @@ def test_progress_tells_how_far_the_run_is(tmp_path, monkeypatch):
 def test_progress_is_not_written_more_often_than_its_pulse(tmp_path, monkeypatch):
     """Fast runs do not write to the disk all the time."""
     monkeypatch.setattr(rundir, "PULSE", 1e9)
-    folder = RunDirectory(tmp_path, None, {})
+    folder = RunDirectory(tmp_path, None, RECORD)
     folder.tell(1, 0.1, [], [])
     folder.tell(2, 0.2, [], [])
     assert said(tmp_path, "progress.json")["iteration"] == 1
@@ -127,7 +132,7 @@ def test_progress_is_not_written_more_often_than_its_pulse(tmp_path, monkeypatch
 
 def test_a_run_that_stops_remembers_its_recoveries(tmp_path):
     """Also after the file that told of them while it lasted."""
-    folder = RunDirectory(tmp_path, None, {"seed": 0})
+    folder = RunDirectory(tmp_path, None, RECORD)
     folder.tell(3, 0.3, [{"iteration": 2}], [{"actor": 0, "pid": 8}])
     folder._begun = True
     folder.leave("stopped", "stopped after 3 iterations")
@@ -136,7 +141,7 @@ def test_a_run_that_stops_remembers_its_recoveries(tmp_path):
 
 def test_agents_that_move_are_found_where_they_are(tmp_path):
     """run.json follows at once; it is not written again while they stay."""
-    folder = RunDirectory(tmp_path, None, {"seed": 0})
+    folder = RunDirectory(tmp_path, None, RECORD)
     folder.tell(1, 0.1, [], [{"actor": 0, "pid": 7}])
     assert said(tmp_path)["places"] == [{"actor": 0, "pid": 7}]
     before = os.stat(tmp_path / "run.json").st_ino

@@ -133,3 +133,8 @@ def parameters_of(method: Any) -> dict[str, Any]:
     """A method's parameters by name, where it says them."""
     own = method.given if isinstance(method, OwnMethod) else method
     return asdict(own) if is_dataclass(own) and not isinstance(own, type) else {}
+
+
+def parameter_of(method: Any, name: str, usual: Any) -> Any:
+    """One parameter of a method, or the usual value where it has none of that name."""
+    return getattr(method.given if isinstance(method, OwnMethod) else method, name, usual)

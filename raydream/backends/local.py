@@ -19,6 +19,7 @@ class LocalBackend:
 
     name: ClassVar[str] = "local"
     says: ClassVar[str] = "all agents in this process"
+    in_process: ClassVar[bool] = True
 
     def open(self, plan: Plan) -> "LocalSession":
         """Build all rows here."""

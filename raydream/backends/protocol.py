@@ -6,20 +6,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Protocol, TypedDict
 
 from raydream.agents.ledger import Ledger
-from raydream.problems.protocol import Problem
-from raydream.topology import Topology
+from raydream.backends.plan import Plan as Plan
 from raydream.types import Array
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One run as every backend needs it: the completed problem, the network, the settled method, seed and start."""
-
-    problem: Problem
-    topology: Topology
-    method: Any
-    seed: int
-    start: tuple[Array, Array]
 
 
 @dataclass(frozen=True)
@@ -99,11 +87,14 @@ class Session(Protocol):
 class Backend(Protocol):
     """A place where agents can live.
 
-    name  by which `raydream.backends.registry.BACKENDS` knows it
+    name         by which `raydream.backends.registry.BACKENDS` knows it
+    in_process   whether all agents live in the process that runs them, so that whole runs can go side by side
     """
 
     @property
     def name(self) -> str: ...
+    @property
+    def in_process(self) -> bool: ...
 
     def open(self, plan: Plan) -> Session:
         """Start the agents of a run."""

@@ -1,5 +1,6 @@
 """The backends by name."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from raydream.backends.protocol import Backend
@@ -24,3 +25,14 @@ def backend_from(backend: Any) -> Backend:
         raise TypeError(f"`backend` must be {known} or a configured backend; got {backend!r}.")
     configured: Backend = backend
     return configured
+
+
+def backend_again(described: Mapping[str, Any]) -> Backend:
+    """The backend that a run's record describes; without the address of a running Ray, which may be gone."""
+    settings = {name: value for name, value in described.items() if name not in ("name", "address")}
+    kind = BACKENDS.find(described.get("name"))
+    try:
+        made: Backend = kind(**settings)
+    except TypeError as error:
+        raise ValueError(f"`backend` must be given: the one in run.json cannot be made ({error}).") from None
+    return made

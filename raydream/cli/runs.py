@@ -90,6 +90,9 @@ def run(
 def resume(
     directory: Annotated[str, typer.Argument(help="A run directory with a checkpoint.")],
     iterations: Annotated[int | None, typer.Option(help="New total of iterations (default: as planned).")] = None,
+    problem: Annotated[
+        str | None, typer.Option(help="The package.module:make that run.json names: your word that it may be run.")
+    ] = None,
     backend: Annotated[str | None, typer.Option(help="As `raydream backends` lists them (default: as before).")] = None,
     agents_per_actor: AgentsPerActor = None,
     links: Links = None,
@@ -104,7 +107,7 @@ def resume(
 
     options = {"agents_per_actor": agents_per_actor, "links": links, "address": address, "placement": placement}
     where = None if backend is None else backend_of(backend, **options)
-    result = raydream.resume(directory, iterations=iterations, backend=where)
+    result = raydream.resume(directory, iterations=iterations, backend=where, problem=problem)
     finish(result, Path(directory), f"{result.config['method']['name']}, resumed")
 
 

@@ -23,6 +23,7 @@ from raydream.cli.options import (
     words,
 )
 from raydream.cli.tables import show, show_comparison
+from raydream.studies.defaults import SEARCH, SPACE
 
 
 @command
@@ -92,8 +93,8 @@ def tune(
     budget: Annotated[float, typer.Option(help="How much each trial may spend.")],
     axis: Annotated[str, typer.Option(help="Of what: sfo, rounds or seconds.")] = "sfo",
     methods: Annotated[str, typer.Option(help="Names, such as dream,gt-gda.")] = "dream,dm-hsgd,gt-da,gt-gda,gt-srvr",
-    space: Annotated[str, typer.Option(help="paper (the DREAM paper's grids) or wide.")] = "wide",
-    search: Annotated[str, typer.Option(help="grid, random or halving.")] = "random",
+    space: Annotated[str, typer.Option(help="paper (the DREAM paper's grids) or wide.")] = SPACE,
+    search: Annotated[str, typer.Option(help="grid, random or halving.")] = SEARCH,
     trials: Annotated[int | None, typer.Option(help="The most configurations of one method.")] = None,
     metric: Annotated[str, typer.Option(help="primal or grad_norm, at the budget.")] = "primal",
     problem: ProblemName = "robust-logistic",

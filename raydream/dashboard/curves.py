@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from raydream.backends.protocol import Recovery
 from raydream.columns import BILLED, COMPARED, column
 from raydream.dashboard.watching.watched import Watched
 from raydream.report import figures, theme
@@ -40,7 +41,7 @@ class Seen:
     config: dict[str, Any]
     outcome: str
     reason: str
-    recoveries: list[dict[str, Any]]
+    recoveries: list[Recovery]
 
 
 def runs_of(watched: Sequence[Watched]) -> list[Run]:

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from raydream.backends.protocol import Recovery
 from raydream.columns import AXES
+from raydream.errors import RecordError
 from raydream.report.counting import paper_columns
+from raydream.storage.record import RunRecord
 from raydream.types import Array
-
-NOT_METRICS = {*AXES}
 
 
 @dataclass
@@ -23,8 +25,16 @@ class Run:
     config: dict[str, Any]
     outcome: str = ""
     reason: str = ""
-    recoveries: list[dict[str, Any]] = field(default_factory=list)
+    recoveries: list[Recovery] = field(default_factory=list)
     distances: Array | None = None  # one row per record, one column per agent
+
+    @cached_property
+    def record(self) -> RunRecord | None:
+        """The run's record; None where a table was given, and its configuration does not say all that a record does."""
+        try:
+            return RunRecord.from_config(self.config)
+        except RecordError:
+            return None
 
     @property
     def method(self) -> str:
@@ -40,7 +50,7 @@ class Run:
     @property
     def metrics(self) -> list[str]:
         """The columns that say what was achieved, not what was spent, if anything was recorded in them."""
-        return [name for name, values in self.columns.items() if name not in NOT_METRICS and np.isfinite(values).any()]
+        return [name for name, values in self.columns.items() if name not in AXES and np.isfinite(values).any()]
 
     def last(self, column: str) -> float:
         """The last record of a column, NaN where there is none."""

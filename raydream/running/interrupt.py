@@ -6,17 +6,17 @@ from types import FrameType
 from typing import Any
 
 
-class Brake:
-    """While in use, Ctrl-C sets `pulled` instead of raising (in the main thread, where signals arrive)."""
+class StopRequest:
+    """While in use, Ctrl-C sets `wanted` instead of raising (in the main thread, where signals arrive)."""
 
     def __init__(self) -> None:
-        self.pulled = False
+        self.wanted = False
         self._before: Any = None
 
-    def __enter__(self) -> "Brake":
+    def __enter__(self) -> "StopRequest":
         if threading.current_thread() is threading.main_thread():
             self._before = signal.getsignal(signal.SIGINT)
-            signal.signal(signal.SIGINT, self._pull)
+            signal.signal(signal.SIGINT, self._hear)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -24,6 +24,6 @@ class Brake:
             signal.signal(signal.SIGINT, self._before)
             self._before = None
 
-    def _pull(self, number: int, frame: FrameType | None) -> None:
-        self.pulled = True
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        self.wanted = True
         signal.signal(signal.SIGINT, self._before)

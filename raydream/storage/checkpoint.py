@@ -11,10 +11,13 @@ from zipfile import BadZipFile
 import numpy as np
 
 from raydream.agents.ledger import Ledger
-from raydream.backends.protocol import Plan, Snapshot
+from raydream.backends.plan import Plan
+from raydream.backends.protocol import Snapshot
 from raydream.errors import CheckpointError
-from raydream.storage.files import whole_file
+from raydream.problems.protocol import Problem
+from raydream.storage.files import whole_file, write_json
 from raydream.storage.history import row_of, stacked_distances
+from raydream.topology import Topology
 from raydream.types import Array
 
 FORMAT = 1
@@ -56,8 +59,7 @@ class Checkpoint:
             "columns": columns,
             "fingerprint": fingerprint,
         }
-        with whole_file(folder / "manifest.json") as file:
-            file.write((json.dumps(manifest, indent=2) + "\n").encode())
+        write_json(folder / "manifest.json", manifest)
         for old in folder.glob("state-*.npz"):
             if old.name != name:
                 old.unlink(missing_ok=True)
@@ -98,17 +100,31 @@ class Checkpoint:
 
 def fingerprint(plan: Plan) -> dict[str, str]:
     """What a checkpoint must share with a run to be gone on from: the same problem, topology, method and seed."""
-    problem, W = plan.problem, plan.topology.W
-    x0, y0 = plan.start
-    facts: list[Any] = [problem.agents, problem.dim_x, problem.dim_y, problem.samples, repr(problem.constraint)]
-    facts.append(f"{problem.value(x0, y0):.9e}")
     return {
-        "problem": _digest(repr(facts).encode()),
-        "topology": _digest(W.indptr.astype("<i8"), W.indices.astype("<i8"), W.data.astype("<f8")),
+        "problem": problem_mark(plan.problem, plan.start),
+        "topology": topology_mark(plan.topology),
         "method": repr(plan.method),
         "seed": str(plan.seed),
-        "start": _digest(x0.astype("<f8"), y0.astype("<f8")),
+        "start": start_mark(plan.start),
     }
+
+
+def problem_mark(problem: Problem, start: tuple[Array, Array]) -> str:
+    """What tells a problem from others: its sizes, its constraint, and its value at a point."""
+    facts: list[Any] = [problem.agents, problem.dim_x, problem.dim_y, problem.samples, repr(problem.constraint)]
+    facts.append(f"{problem.value(*start):.9e}")
+    return _digest(repr(facts).encode())
+
+
+def topology_mark(topology: Topology) -> str:
+    """What tells a network from others: its matrix."""
+    W = topology.W
+    return _digest(W.indptr.astype("<i8"), W.indices.astype("<i8"), W.data.astype("<f8"))
+
+
+def start_mark(start: tuple[Array, Array]) -> str:
+    """What tells a start from others: its bits."""
+    return _digest(start[0].astype("<f8"), start[1].astype("<f8"))
 
 
 def _digest(*parts: Any) -> str:

@@ -1,6 +1,7 @@
 """A history's rows while a run lasts: the numbers of each record, and how far each agent was from the mean."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,24 @@ def stacked_distances(rows: Sequence[dict[str, float]]) -> Array | None:
     return np.array([np.full(len(known), np.nan) if one is None else one for one in kept])
 
 
+def header(columns: Iterable[str] = RECORDED) -> bytes:
+    """The first line of history.csv."""
+    return (",".join(columns) + "\n").encode()
+
+
+def line_of(row: Mapping[str, float], columns: Iterable[str] = RECORDED) -> bytes:
+    """A row as a line of history.csv; nothing stands for NaN, and for a column that the row lacks."""
+    cells = (row.get(column, math.nan) for column in columns)
+    return (",".join("" if math.isnan(value) else repr(value) for value in cells) + "\n").encode()
+
+
+def table_to_csv(table: "pd.DataFrame") -> bytes:
+    """A whole history as history.csv."""
+    columns = [str(name) for name in table.columns]
+    values = zip(*(table[name].tolist() for name in columns), strict=True)
+    return header(columns) + b"".join(line_of(dict(zip(columns, row, strict=True)), columns) for row in values)
+
+
 def row_of(columns: Sequence[str], values: Array, distances: Array | None) -> Row:
     """A record from its numbers; what was not recorded when it was made is NaN."""
     there = dict(zip(columns, values, strict=True)) | dict.fromkeys(missing(columns), np.nan)
@@ -39,8 +58,10 @@ def row_of(columns: Sequence[str], values: Array, distances: Array | None) -> Ro
     return row
 
 
-def filled(history: "pd.DataFrame") -> "pd.DataFrame":
+def filled(table: "pd.DataFrame") -> "pd.DataFrame":
     """A history with every column that is recorded today, NaN in those that were not when it was made."""
-    if not missing(history.columns):
-        return history
-    return history.reindex(columns=[*dict.fromkeys([*RECORDED, *history.columns])])
+    if "iteration" not in table.columns:
+        raise ValueError("history.csv has no column 'iteration'")
+    if not missing(table.columns):
+        return table
+    return table.reindex(columns=[*dict.fromkeys([*RECORDED, *table.columns])])

@@ -11,11 +11,11 @@ try:
 except ImportError:  # a system without such locks goes without
     fcntl = None  # type: ignore[assignment]
 
-PATIENCE = 1.0  # seconds to wait: whoever looks whether a directory is driven holds it for a moment
+PATIENCE = 1.0  # seconds to wait: whoever looks whether a directory is locked holds it for a moment
 
 
 @contextlib.contextmanager
-def driving(folder: Path | None) -> Iterator[None]:
+def locked(folder: Path | None) -> Iterator[None]:
     """While in use, nobody else can run in this folder; it is made if need be, and goes again if it stays empty."""
     if folder is None or fcntl is None:
         yield
@@ -33,7 +33,7 @@ def driving(folder: Path | None) -> Iterator[None]:
                 one.rmdir()
 
 
-def is_driven(folder: Path) -> bool | None:
+def is_locked(folder: Path) -> bool | None:
     """Whether somebody runs in this folder; None where that cannot be found out."""
     if fcntl is None:
         return None

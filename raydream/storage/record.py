@@ -1,161 +1,313 @@
-"""A run described as plain data: what `run.json` holds, and the parts of a run made again from it."""
+"""run.json: everything that is known of a run, as plain data in one shape, believed only where it makes sense.
 
-import contextlib
-import json
-import platform
-from dataclasses import asdict, is_dataclass
-from pathlib import Path
-from typing import Any
-from weakref import WeakKeyDictionary
+Files come from anywhere. Whoever reads a run.json reads it here: `RunRecord.from_json` gives a record whose every
+entry has its kind and is in its range, or one sentence. What older versions did not write is filled in; what newer
+ones add is left out.
+"""
 
-import numpy as np
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypedDict
 
-import raydream
-from raydream import specs
-from raydream.algorithms import METHODS
-from raydream.backends.protocol import Plan
-from raydream.problems.protocol import Constants
-from raydream.theory import dream_parameters, starting_gap
-from raydream.topology import Topology, from_entries
-from raydream.types import Array
+from raydream.agents.ledger import Ledger
+from raydream.backends.protocol import Place, Recovery
+from raydream.errors import RecordError
+from raydream.specs import Spec
+from raydream.storage.fields import Fields, check_text
+from raydream.storage.settings import MOST_ITERATIONS, Limits, Settings
 
-MOST_ENTRIES = 50_000  # larger mixing matrices are not written into run.json
-_ASKED: WeakKeyDictionary[Any, Constants] = WeakKeyDictionary()
+FORMAT = 1
+FINISHED = ("completed", "diverged", "budget", "target")  # the outcomes of a result
+UNFINISHED = ("running", "stopped", "failed")  # outcomes that run.json may have, but no result
+MOST_AGENTS = 10**7
+FATE = ("outcome", "reason", "ledger", "recoveries", "driver")  # what became of a run, which its configuration omits
 
 
-def describe(plan: Plan) -> dict[str, Any]:
-    """Everything needed to run it again, as plain data."""
-    import scipy
+class Entries(TypedDict):
+    """A sparse matrix by rows."""
 
-    problem, topology, method = plan.problem, plan.topology, plan.method
+    indptr: list[int]
+    indices: list[int]
+    data: list[float]
+
+
+class LeastPrimal(TypedDict):
+    """The least value of P, and where it comes from: "known" or "best seen"."""
+
+    value: float
+    source: str
+
+
+class Driver(TypedDict):
+    """Who drives a run that is under way."""
+
+    host: str
+    pid: int
+
+
+@dataclass(frozen=True)
+class ProblemRecord:
+    """What is known of the problem; `spec` builds it again."""
+
+    name: str
+    agents: int
+    samples: int | None
+    dim_x: int
+    dim_y: int
+    constraint: str = ""
+    spec: Spec | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As run.json has it."""
+        return {**vars(self), "spec": _spec_to_json(self.spec)}
+
+    @classmethod
+    def from_json(cls, found: Fields) -> "ProblemRecord":
+        """Checked."""
+        return cls(
+            found.text("name"),
+            found.whole("agents", 1, MOST_AGENTS),
+            found.whole("samples", usual=None),
+            found.whole("dim_x"),
+            found.whole("dim_y"),
+            found.text("constraint", ""),
+            _spec_from_json(found),
+        )
+
+
+@dataclass(frozen=True)
+class TopologyRecord:
+    """What is known of the network; its matrix W, or `spec`, builds it again."""
+
+    name: str
+    m: int
+    second_eigenvalue: float
+    spec: Spec | None = None
+    W: Entries | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As run.json has it."""
+        return {**vars(self), "spec": _spec_to_json(self.spec)}
+
+    @classmethod
+    def from_json(cls, found: Fields) -> "TopologyRecord":
+        """Checked, but for whether the matrix is one of a network."""
+        entries: Entries | None = None
+        if found.has("W"):
+            W = found.inner("W")
+            entries = {"indptr": W.wholes("indptr"), "indices": W.wholes("indices"), "data": W.floats("data")}
+        m = found.whole("m", 1, MOST_AGENTS)
+        return cls(found.text("name"), m, found.number("second_eigenvalue"), _spec_from_json(found), entries)
+
+
+@dataclass(frozen=True)
+class MethodRecord:
+    """The method's name on the command line (or of its class), and its parameters as they were settled."""
+
+    name: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As run.json has it."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_json(cls, found: Fields) -> "MethodRecord":
+        """Checked."""
+        return cls(found.text("name"), found.values("parameters"))
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run: how to run it again, and what became of it.
+
+    settings      how it is driven
+    backend       where: the backend's name, and the settings that make it again
+    asked         the method's parameters as they were given, before it settled the others
+    constants     L, mu, psi0, and n or sigma, as `dream_parameters` takes them, where the problem knows them
+    own_start     whether it began at a start of the user's own, which is kept in start.npz
+    raydream, versions   of this package, of Python and of the libraries that bits depend on
+    outcome, reason      of `FINISHED` or `UNFINISHED`, and why in words
+    ledger        the final bill, where it finished
+    places, recoveries, driver   where its actors live, those that were lost, who drives it
+    least_primal  where diagnostics were asked for
+    """
+
+    problem: ProblemRecord
+    topology: TopologyRecord
+    method: MethodRecord
+    seed: int
+    settings: Settings
+    backend: dict[str, Any] = field(default_factory=dict)
+    asked: dict[str, Any] = field(default_factory=dict)
+    constants: dict[str, float] | None = None
+    own_start: bool = False
+    raydream: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    outcome: str = "running"
+    reason: str = ""
+    ledger: Ledger | None = None
+    recoveries: list[Recovery] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    driver: Driver | None = None
+    least_primal: LeastPrimal | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether it came to an end of its own."""
+        return self.outcome in FINISHED
+
+    def again(self, settings: Settings, backend: dict[str, Any]) -> "RunRecord":
+        """The same run, about to go on: nothing has become of it yet."""
+        made = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in FATE}
+        return RunRecord(**{**made, "settings": settings, "backend": backend, "places": [], "least_primal": None})
+
+    def config(self) -> dict[str, Any]:
+        """Everything needed to run it again, as plain data: the record without what became of the run."""
+        return {name: value for name, value in self.to_json().items() if name not in (*FATE, "format")}
+
+    def to_json(self) -> dict[str, Any]:
+        """As run.json has it."""
+        settings = {**vars(self.settings), "limits": self.settings.limits.given()}
+        optional = {
+            "least_primal": self.least_primal,
+            "places": self.places or None,
+            "driver": self.driver,
+            "ledger": None if self.ledger is None else self.ledger.as_dict(),
+        }
+        return {
+            "format": FORMAT,
+            "raydream": self.raydream,
+            "versions": self.versions,
+            "problem": self.problem.to_json(),
+            "topology": self.topology.to_json(),
+            "method": self.method.to_json(),
+            "seed": self.seed,
+            "own_start": self.own_start,
+            "asked": self.asked,
+            "constants": self.constants,
+            **settings,
+            "backend": self.backend,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "recoveries": self.recoveries,
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> "RunRecord":
+        """The record that a run.json holds, or a `RecordError` with one sentence about what is wrong with it."""
+        try:
+            check_text("run.json", value)
+            return cls._read(Fields("run.json", value))
+        except RecordError:
+            raise
+        except (ValueError, TypeError) as error:  # a rule of `Settings` or `Limits`
+            raise RecordError(f"run.json is not sound: {error}") from None
+        except RecursionError:
+            raise RecordError("run.json is nested too deeply.") from None
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> "RunRecord":
+        """The record of a configuration, which does not say what became of the run."""
+        return cls.from_json({"outcome": "running", **config})
+
+    @classmethod
+    def _read(cls, found: Fields) -> "RunRecord":
+        found.whole("format", 1, FORMAT, usual=FORMAT)
+        return cls(
+            problem=ProblemRecord.from_json(found.inner("problem")),
+            topology=TopologyRecord.from_json(found.inner("topology")),
+            method=MethodRecord.from_json(found.inner("method")),
+            seed=found.whole("seed", most=None),
+            settings=_settings_from_json(found),
+            backend=found.values("backend"),
+            asked=found.values("asked"),
+            constants=_constants_from_json(found),
+            own_start=found.flag("own_start", False),
+            raydream=found.text("raydream", ""),
+            versions=found.texts("versions"),
+            outcome=found.text("outcome", options=(*FINISHED, *UNFINISHED)),
+            reason=found.text("reason", ""),
+            ledger=_ledger_from_json(found.inner("ledger")) if found.has("ledger") else None,
+            recoveries=recoveries_from_json(found),
+            places=[_place_from_json(one) for one in found.objects("places")],
+            driver=_driver_from_json(found.inner("driver")) if found.has("driver") else None,
+            least_primal=_least_primal_from_json(found.inner("least_primal")) if found.has("least_primal") else None,
+        )
+
+
+def recoveries_from_json(found: Fields) -> list[Recovery]:
+    """What happened to actors that were lost, as run.json and progress.json tell it."""
+    return [
+        {
+            "iteration": one.whole("iteration"),
+            "rolled_back_to": one.whole("rolled_back_to", -1),
+            "actors": one.wholes("actors") if one.has("actors") else [],
+            "agents": one.wholes("agents"),
+            "reason": one.text("reason", ""),
+        }
+        for one in found.objects("recoveries")
+    ]
+
+
+def _settings_from_json(found: Fields) -> Settings:
+    given = found.numbers("limits")
+    unknown = given.keys() - vars(Limits()).keys()
+    if unknown:
+        raise RecordError(f"run.json's limits has {min(unknown)!r}, which this version does not know.")
+    return Settings(
+        iterations=found.whole("iterations", 0, MOST_ITERATIONS),
+        record_every=found.whole("record_every", 1),
+        checkpoint_every=found.whole("checkpoint_every", 1, usual=None),
+        diagnostics=found.flag("diagnostics", False),
+        limits=Limits(**given),  # type: ignore[arg-type]
+    )
+
+
+def _constants_from_json(found: Fields) -> dict[str, float] | None:
+    """The theorem's constants, which a run does not need: nonsense is left out."""
+    try:
+        return found.numbers("constants") if found.has("constants") else None
+    except RecordError:
+        return None
+
+
+def _ledger_from_json(found: Fields) -> Ledger:
+    return Ledger(**{name: found.whole(name, most=None) for name in vars(Ledger())})
+
+
+def _place_from_json(found: Fields) -> Place:
     return {
-        "raydream": raydream.__version__,
-        "versions": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__},
-        "problem": {
-            "name": type(getattr(problem, "problem", problem)).__name__,
-            "agents": problem.agents,
-            "samples": problem.samples,
-            "dim_x": problem.dim_x,
-            "dim_y": problem.dim_y,
-            "constraint": repr(problem.constraint),
-            "spec": getattr(problem, "spec", None),
-        },
-        "topology": {
-            "name": topology.name,
-            "m": topology.m,
-            "second_eigenvalue": topology.second_eigenvalue,
-            "spec": getattr(topology, "spec", None),
-            "W": _entries(topology),
-        },
-        "method": {
-            "name": METHODS.name_of(type(method)) or type(method).__name__,
-            "parameters": parameters_of(method),
-        },
-        "seed": plan.seed,
-        "own_start": not all(map(np.array_equal, plan.start, problem.start())),
+        "actor": found.whole("actor", usual=0),
+        "agents": found.wholes("agents"),
+        "node": found.text("node", ""),
+        "address": found.text("address", ""),
+        "pid": found.whole("pid", usual=0),
     }
 
 
-def parameters_of(method: Any) -> dict[str, Any]:
-    """A method's parameters, where it says them."""
-    return asdict(method) if is_dataclass(method) and not isinstance(method, type) else {}
-
-
-def theorem_constants(plan: Plan) -> dict[str, Any] | None:
-    """L, mu, psi0, and n or sigma, as `dream_parameters` takes them; None where the problem does not know them.
-
-    A report shows with them what the theorem promises. The run itself needs none of them, and goes on whatever
-    becomes of the question. This package's problems answer in less time than it takes to make them.
-    """
-    problem, topology = plan.problem, plan.topology
-    with contextlib.suppress(Exception), np.errstate(all="ignore"):
-        if not (hasattr(problem, "constants") and hasattr(problem, "primal_bound")):
-            return None
-        known = _constants(problem)
-        found: dict[str, Any] = {"L": float(known.L), "mu": float(known.mu), "psi0": starting_gap(problem, plan.start)}
-        if problem.samples is not None:
-            found["n"] = int(problem.samples)
-        else:
-            found["sigma"] = float(known.sigma or 0.0)  # an online problem without it is refused below
-        dream_parameters(epsilon=1.0, m=topology.m, delta=topology.spectral_gap, **found)  # else they are of no use
-        return found
-    return None
-
-
-def _constants(problem: Any) -> Constants:
-    """problem.constants(), asked once: those of a large problem take longer than a short run."""
-    asked = getattr(problem, "problem", problem)  # a problem that is completed is so anew for every run
+def _driver_from_json(found: Fields) -> Driver:
+    """A process number that cannot be one is that of nobody."""
     try:
-        if asked not in _ASKED:
-            _ASKED[asked] = asked.constants()
-        return _ASKED[asked]
-    except TypeError:  # a problem that cannot be a key
-        found: Constants = asked.constants()
-        return found
+        return {"host": found.text("host", ""), "pid": found.whole("pid", 0, 2**31)}
+    except RecordError:
+        return {"host": found.text("host", ""), "pid": 0}
 
 
-def read_record(folder: Path) -> dict[str, Any]:
-    """The run.json of a run directory."""
-    try:
-        record: dict[str, Any] = json.loads((folder / "run.json").read_text())
-        missing = {
-            "problem",
-            "topology",
-            "method",
-            "seed",
-            "iterations",
-            "record_every",
-            "limits",
-            "outcome",
-        } - record.keys()
-    except FileNotFoundError:
-        raise FileNotFoundError(f"`directory` must be a run directory; {str(folder)!r} has no run.json.") from None
-    except (ValueError, AttributeError) as error:
-        raise ValueError(
-            f"`directory` holds no readable run: {str(folder / 'run.json')!r} is damaged ({error})."
-        ) from None
-    if missing:
-        raise ValueError(
-            f"`directory` holds no readable run: {str(folder / 'run.json')!r} lacks {', '.join(sorted(missing))}."
-        )
-    return record
+def _least_primal_from_json(found: Fields) -> LeastPrimal:
+    return {"value": found.measured("value"), "source": found.text("source", "")}
 
 
-def parts_of(
-    folder: Path, config: dict[str, Any], problem: Any, topology: Topology | None, method: Any
-) -> tuple[Any, Topology, Any, tuple[Array, Array] | None]:
-    """Problem, topology, method and start as the record describes them, except those that are given."""
-    if problem is None:
-        spec = config["problem"].get("spec")
-        if spec is None:
-            raise ValueError(f"`problem` must be given: {str(folder)!r} does not say how it was made.")
-        problem = specs.build_problem(spec["name"], config["problem"]["agents"], spec["parameters"])
-    if topology is None:
-        topology = _topology(folder, config["topology"])
-    if method is None:
-        name = config["method"]["name"]
-        if name not in METHODS:
-            raise ValueError(f"`method` must be given: {name!r} is not one of this package's.")
-        method = METHODS[name](**config["method"]["parameters"])
-    start = None
-    if (folder / "start.npz").exists():
-        with open(folder / "start.npz", "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            start = file["x0"], file["y0"]
-    return problem, topology, method, start
+def _spec_to_json(spec: Spec | None) -> dict[str, Any] | None:
+    return None if spec is None else {"name": spec.name, "parameters": spec.parameters}
 
 
-def _entries(topology: Topology) -> dict[str, list[Any]] | None:
-    """The mixing matrix in CSR form, if it is not too large."""
-    W = topology.W
-    if W.nnz > MOST_ENTRIES:
+def _spec_from_json(found: Fields) -> Spec | None:
+    """How a part was named; one without a name does not say how it was made."""
+    if not found.has("spec"):
         return None
-    return {"indptr": W.indptr.tolist(), "indices": W.indices.tolist(), "data": W.data.tolist()}
-
-
-def _topology(folder: Path, described: dict[str, Any]) -> Topology:
-    if described.get("W") is not None:
-        return from_entries(described["W"], described["m"], described["name"])
-    spec = described.get("spec")
-    if spec is None:
-        raise ValueError(f"`topology` must be given: {str(folder)!r} does not say how it was made.")
-    return specs.build_topology(spec["name"], described["m"], spec["parameters"])
+    inner = found.inner("spec")
+    if not inner.has("name"):
+        return None
+    return Spec(inner.text("name"), inner.values("parameters"))

@@ -1,8 +1,7 @@
 """What a run leaves behind: history, arrays, outcome, ledger, configuration; saved and loaded without pickle."""
 
-import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -10,16 +9,18 @@ from zipfile import BadZipFile
 import numpy as np
 
 from raydream.agents.ledger import Ledger
-from raydream.columns import RECORDED
-from raydream.storage.files import whole_file
-from raydream.storage.history import filled
+from raydream.backends.protocol import Recovery
+from raydream.errors import RecordError
+from raydream.storage.files import whole_file, write_json
+from raydream.storage.history import filled, table_to_csv
+from raydream.storage.reading import read_record
+from raydream.storage.record import RunRecord
 from raydream.types import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = RECORDED
-OUTCOMES = ("completed", "diverged", "budget", "target")
+    from raydream.report import Plot
 
 
 @dataclass
@@ -36,37 +37,58 @@ class Result:
     distances   ||z_t(i) - z_bar_t||: one row per record, one column per agent. None in runs of more than two million
                 such numbers, and in those saved before there were any; a run that goes on from a checkpoint of those
                 times has rows of NaN for what came before it
-    config      everything needed to run it again
+    record      all that run.json says, and `config`: everything needed to run it again, as plain data
     """
 
     history: "pd.DataFrame"
-    outcome: str
-    reason: str
-    ledger: Ledger
+    record: RunRecord
     x_bar: Array
     y_bar: Array
     x_out: Array
     arrays: dict[str, Array]
-    config: dict[str, Any]
-    recoveries: list[dict[str, Any]] = field(default_factory=list)
     distances: Array | None = None
+
+    @property
+    def outcome(self) -> str:
+        """How it ended."""
+        return self.record.outcome
+
+    @property
+    def reason(self) -> str:
+        """Why, in words."""
+        return self.record.reason
+
+    @property
+    def ledger(self) -> Ledger:
+        """The final bill."""
+        return self.record.ledger or Ledger()
+
+    @property
+    def recoveries(self) -> list[Recovery]:
+        """What happened to agents that were lost on the way."""
+        return self.record.recoveries
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Everything needed to run it again, as plain data."""
+        return self.record.config()
 
     def __repr__(self) -> str:
         last = self.history.iloc[-1]
         return (
-            f"<Result: {self.config['method']['name']}, {self.outcome} after {int(last.iteration)} iterations, "
+            f"<Result: {self.record.method.name}, {self.outcome} after {int(last.iteration)} iterations, "
             f"P = {last.primal:.6g}, ||grad P|| = {last.grad_norm:.3g}, {self.ledger.sfo} SFO, "
             f"{self.ledger.rounds} rounds>"
         )
 
-    def report(self, path: Any, **options: Any) -> Path:
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """One self-contained interactive page."""
         from raydream.report import write_report
 
         return write_report(path, self, **options)
 
     @property
-    def plot(self) -> Any:
+    def plot(self) -> "Plot":
         """Figures, such as `plot.convergence(x="sfo")`."""
         from raydream.report import Plot
 
@@ -77,20 +99,12 @@ class Result:
         folder = Path(directory)
         folder.mkdir(parents=True, exist_ok=True)
         with whole_file(folder / "history.csv") as file:
-            file.write(self.history.to_csv(index=False).encode())
+            file.write(table_to_csv(self.history))
         with whole_file(folder / "arrays.npz") as file:
             more = {f"state_{name}": array for name, array in self.arrays.items()}
             more |= {} if self.distances is None else {"distances": self.distances}
             np.savez(file, x_bar=self.x_bar, y_bar=self.y_bar, x_out=self.x_out, **more)  # type: ignore[arg-type]
-        record = {
-            **self.config,
-            "outcome": self.outcome,
-            "reason": self.reason,
-            "ledger": self.ledger.as_dict(),
-            "recoveries": self.recoveries,
-        }
-        with whole_file(folder / "run.json") as file:
-            file.write((json.dumps(record, indent=2) + "\n").encode())
+        write_json(folder / "run.json", self.record.to_json())
         return folder
 
 
@@ -102,26 +116,21 @@ def load(directory: str | os.PathLike[str]) -> Result:
     for name in ("run.json", "history.csv", "arrays.npz"):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"`directory` must be a run directory; {str(folder)!r} has no {name}.")
+    record = read_record(folder)
+    if record.ledger is None:
+        raise RecordError(f"`directory` holds no readable run: {str(folder)!r} has no result (it is {record.outcome}).")
     try:
-        record = json.loads((folder / "run.json").read_text())
         history = filled(pd.read_csv(folder / "history.csv"))
         with open(folder / "arrays.npz", "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-        if (folder / "start.npz").exists():
-            record.setdefault("own_start", True)
-        recorded = {name: record.pop(name) for name in ("outcome", "reason", "ledger", "recoveries")}
         return Result(
             history=history,
-            outcome=recorded["outcome"],
-            reason=recorded["reason"],
-            ledger=Ledger(**recorded["ledger"]),
-            recoveries=recorded["recoveries"],
+            record=replace(record, driver=None),
             x_bar=arrays["x_bar"],
             y_bar=arrays["y_bar"],
             x_out=arrays["x_out"],
             arrays={name[6:]: array for name, array in arrays.items() if name.startswith("state_")},
-            config=record,
             distances=arrays.get("distances"),
         )
     except (ValueError, KeyError, TypeError, OSError, BadZipFile) as error:
-        raise ValueError(f"`directory` holds no readable run: {str(folder)!r} is damaged ({error}).") from error
+        raise RecordError(f"`directory` holds no readable run: {str(folder)!r} is damaged ({error}).") from error

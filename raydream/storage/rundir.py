@@ -4,22 +4,24 @@ Whoever watches a run reads these files; whoever wants it to stop puts a file ca
 """
 
 import contextlib
-import json
 import math
 import os
 import platform
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from raydream.backends.protocol import Plan
+from raydream.backends.plan import Plan
+from raydream.backends.protocol import Place, Recovery
 from raydream.storage.checkpoint import Checkpoint, fingerprint
-from raydream.storage.files import whole_file
-from raydream.storage.result import COLUMNS, Result
+from raydream.storage.files import whole_file, write_json
+from raydream.storage.history import header, line_of
+from raydream.storage.record import Driver, RunRecord
+from raydream.storage.result import Result
 
-UNFINISHED = ("running", "stopped", "failed")  # outcomes that run.json may have, but no result
 OLD = 15.0  # seconds after which a `stop` was not meant for a run that starts now
 PULSE = 0.5  # least seconds between two writings of progress.json
 
@@ -34,11 +36,9 @@ class RunDirectory:
     stop           put there by others: the run writes a checkpoint and ends as after Ctrl-C
     """
 
-    def __init__(self, folder: Path, plan: Plan, config: dict[str, Any]) -> None:
-        self.folder, self._plan, self._config = folder, plan, config
-        self._places: list[dict[str, Any]] = []
-        self._recoveries: list[dict[str, Any]] = []
-        self._begun, self._told = False, -math.inf
+    def __init__(self, folder: Path, plan: Plan, record: RunRecord) -> None:
+        self.folder, self._plan, self._record = folder, plan, record
+        self._begun, self._last_pulse = False, -math.inf
 
     def refuse_another_run(self) -> None:
         """A folder that holds a run already is left alone."""
@@ -47,38 +47,34 @@ class RunDirectory:
                 f"`directory` must not hold a run already; {str(self.folder)!r} does. Choose another, or resume it."
             )
 
-    def begin(self, rows: list[dict[str, float]], places: list[dict[str, Any]]) -> None:
+    def begin(self, rows: Sequence[Mapping[str, float]], places: list[Place]) -> None:
         """Say that the run is under way, and lay down the start and the rows that are known already."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        own = all(np.array_equal(a, b) for a, b in zip(self._plan.start, self._plan.problem.start(), strict=True))
-        if not own:
+        if self._record.own_start:
             with whole_file(self.folder / "start.npz") as file:
                 np.savez(file, x0=self._plan.start[0], y0=self._plan.start[1])
         with whole_file(self.folder / "history.csv") as file:
-            file.write(",".join(COLUMNS).encode() + b"\n" + b"".join(_line(row) for row in rows))
-        self._places, self._begun = places, True
-        self._say("running", "")
+            file.write(header() + b"".join(line_of(row) for row in rows))
+        self._begun = True
+        self._record = replace(self._record, places=places)
+        self._write("running", "")
 
-    def record(self, row: dict[str, float]) -> None:
+    def record(self, row: Mapping[str, float]) -> None:
         """Append a row, for whoever watches."""
         with open(self.folder / "history.csv", "ab") as file:
-            file.write(_line(row))
+            file.write(line_of(row))
 
-    def tell(
-        self, iteration: int, seconds: float, recoveries: list[dict[str, Any]], places: list[dict[str, Any]]
-    ) -> None:
+    def tell(self, iteration: int, seconds: float, recoveries: list[Recovery], places: list[Place]) -> None:
         """Say how far the run is, now and then, and at once where its agents live if they have moved."""
-        self._recoveries = recoveries
-        if places != self._places:
-            self._places = places
-            self._say("running", "")
+        moved = places != self._record.places
+        self._record = replace(self._record, recoveries=recoveries, places=places)
+        if moved:
+            self._write("running", "")
         now = time.monotonic()
-        if now - self._told >= PULSE:
-            self._told = now
-            said = {"iteration": iteration, "seconds": seconds, "time": time.time(), "recoveries": recoveries}
-            draft = self.folder / ".progress.json"  # not worth waiting for a disk, as `whole_file` does
-            draft.write_text(json.dumps(said))
-            os.replace(draft, self.folder / "progress.json")
+        if now - self._last_pulse >= PULSE:
+            self._last_pulse = now
+            progress = {"iteration": iteration, "seconds": seconds, "time": time.time(), "recoveries": recoveries}
+            write_json(self.folder / "progress.json", progress, durable=False)
 
     def forget_old_stop(self) -> None:
         """A `stop` that was meant for whoever ran here before; a fresh one may be meant for this run, which starts."""
@@ -95,7 +91,7 @@ class RunDirectory:
         """Say that the run ended before its end; what was there before it began stays as it was."""
         self._forget_stop()
         if self._begun:
-            self._say(outcome, reason)
+            self._write(outcome, reason)
 
     def checkpoint(self, checkpoint: Checkpoint) -> None:
         """Replace the checkpoint."""
@@ -110,14 +106,7 @@ class RunDirectory:
     def _forget_stop(self) -> None:
         (self.folder / "stop").unlink(missing_ok=True)
 
-    def _say(self, outcome: str, reason: str) -> None:
-        driver = {"host": platform.node(), "pid": os.getpid()}
-        told = {"places": self._places, "recoveries": self._recoveries, "driver": driver}
-        record = {**self._config, "outcome": outcome, "reason": reason, **told}
-        with whole_file(self.folder / "run.json") as file:
-            file.write((json.dumps(record, indent=2) + "\n").encode())
-
-
-def _line(row: dict[str, float]) -> bytes:
-    cells = ("" if math.isnan(row[column]) else repr(row[column]) for column in COLUMNS)
-    return (",".join(cells) + "\n").encode()
+    def _write(self, outcome: str, reason: str) -> None:
+        driver: Driver = {"host": platform.node(), "pid": os.getpid()}
+        record = replace(self._record, outcome=outcome, reason=reason, driver=driver)
+        write_json(self.folder / "run.json", record.to_json())

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import raydream
 from raydream.columns import COSTS
-from raydream.storage.files import whole_file
-from raydream.storage.record import read_record
-from raydream.storage.result import OUTCOMES, Result, load
+from raydream.storage.files import write_json
+from raydream.storage.reading import read_record
+from raydream.storage.result import Result, load
 from raydream.studies.curves import reach_table, resampled_curves
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Comparison:
                 raise FileExistsError(
                     f"`directory` must not hold a run already; {str(folder_of(root, key))!r} does. Choose another."
                 )
-        methods = {name: result.config["method"] for (name, _), result in self.results.items()}
+        methods = {name: result.record.method.to_json() for (name, _), result in self.results.items()}
         write_index(root, self.identity, methods, sorted({seed for _, seed in [*self.results, *self.failures]}))
         for key, result in self.results.items():
             result.save(folder_of(root, key))
@@ -158,16 +158,14 @@ def folder_of(root: Path, key: Key) -> Path:
 def write_failure(folder: Path, key: Key, sentence: str) -> None:
     """failure.json, in the place of a run."""
     folder.mkdir(parents=True, exist_ok=True)
-    with whole_file(folder / "failure.json") as file:
-        file.write((json.dumps({"method": key[0], "seed": key[1], "sentence": sentence}, indent=2) + "\n").encode())
+    write_json(folder / "failure.json", {"method": key[0], "seed": key[1], "sentence": sentence})
 
 
 def write_index(root: Path, identity: dict[str, str], methods: dict[str, Any], seeds: list[int]) -> None:
     """comparison.json: the methods and seeds, and what tells the problem from others."""
     root.mkdir(parents=True, exist_ok=True)
     record = {"raydream": raydream.__version__, "identity": identity, "methods": methods, "seeds": seeds}
-    with whole_file(root / "comparison.json") as file:
-        file.write((json.dumps(record, indent=2) + "\n").encode())
+    write_json(root / "comparison.json", record)
 
 
 def read_index(root: Path) -> dict[str, Any]:
@@ -185,9 +183,9 @@ def read_index(root: Path) -> dict[str, Any]:
 
 def _finished(folder: Path) -> Result:
     """The run in a folder, or a sentence that says why there is none."""
-    outcome = read_record(folder)["outcome"]
-    if outcome not in OUTCOMES:
-        raise ValueError(f"{str(folder)!r} holds a run that did not finish (its outcome is {outcome!r}).")
+    record = read_record(folder)
+    if not record.finished:
+        raise ValueError(f"{str(folder)!r} holds a run that did not finish (its outcome is {record.outcome!r}).")
     return load(folder)
 
 

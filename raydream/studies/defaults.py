@@ -1,4 +1,5 @@
-"""What `raydream compare` compares when it is asked for nothing else: DREAM and the paper's baselines, tuned alike.
+"""What `raydream compare` compares when it is asked for nothing else: DREAM and the paper's baselines, tuned alike;
+and how `tune` looks for parameters when nobody says otherwise.
 
 The parameters are the winners, among all 504 configurations of the "wide" grids, of
 
@@ -18,3 +19,5 @@ METHODS: dict[str, dict[str, Any]] = {
     "gt-gda": {"eta": 0.3, "gamma": 30.0},
     "gt-srvr": {"eta": 0.3, "gamma": 30.0, "b": 64},
 }
+
+SPACE, SEARCH = "wide", "random"  # where `tune` looks, and how

@@ -11,7 +11,7 @@ import numpy as np
 from raydream.algorithms.method import completed, facts_of
 from raydream.checks import choice
 from raydream.problems.completed import complete
-from raydream.studies.setting import Worlds
+from raydream.studies.setting import Setting
 
 Grid = dict[str, tuple[Any, ...]]  # the values that each parameter may take
 SEARCHES = ("grid", "halving", "random")
@@ -49,7 +49,7 @@ def grid_of(space: Any, label: str, kind: Any, labels: list[str]) -> Grid:
 
 
 def configurations(
-    label: str, kind: Any, grid: Grid, worlds: Worlds, *, search: str, trials: int | None, seed: int
+    label: str, kind: Any, grid: Grid, setting: Setting, *, search: str, trials: int | None, seed: int
 ) -> list[dict[str, Any]]:
     """The configurations to try: all of a grid, or `trials` drawn from it; no two that are equal in effect.
 
@@ -71,11 +71,11 @@ def configurations(
     refusal = None
     for parameters in _decoded(grid, order):
         method = kind(**parameters)
-        problem = complete(worlds.of(method)[0])
+        problem = complete(setting.of(method)[0])
         refused = completed(method).refuse(problem)
         refusal = refusal or refused
         if not refused:
-            chosen.setdefault(repr(worlds.settled(method)), parameters)
+            chosen.setdefault(repr(setting.settled(method)), parameters)
         if len(chosen) == most:
             break
     if not chosen:

@@ -5,21 +5,16 @@ import json
 import math
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-from tqdm import tqdm
-
 from raydream.backends.local import LocalBackend
 from raydream.columns import COSTS, DIVERGING
-from raydream.running.interrupt import Brake
-from raydream.running.loop import Loop
-from raydream.running.plan import check_fit
-from raydream.running.recorder import Recorder
-from raydream.running.stopping import Limits
-from raydream.studies.setting import ENDLESS, Worlds
+from raydream.running.execute import Ended, execute
+from raydream.storage.settings import Limits, Settings
+from raydream.studies.setting import ENDLESS, Setting
 
 RECORDS = 20  # evenly spread over the budget, with a few more at its beginning and its end
 PATIENCE = 64  # iterations that may cost nothing
@@ -41,88 +36,92 @@ class Trial:
         facts = [self.method, self.kind.__name__, self.parameters, self.seed, self.budget, self.axis, identity]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
+    def about(self) -> dict[str, Any]:
+        """What the log says of it whatever comes of it."""
+        return {name: getattr(self, name) for name in ("method", "parameters", "seed", "budget", "axis")}
+
+    def lost(self, error: Exception) -> dict[str, Any]:
+        """What the log keeps of a trial that ended with an error."""
+        reason = str(error) or type(error).__name__
+        return {**self.about(), "outcome": "failed", "reason": reason, "primal": None, "grad_norm": None}
+
     def text(self) -> str:
         """The trial in a few words."""
         return f"{self.method} {' '.join(f'{name}={value}' for name, value in self.parameters.items())}"
 
 
-def attempt(worlds: Worlds, trial: Trial) -> dict[str, Any]:
+def attempt(setting: Setting, trial: Trial) -> dict[str, Any]:
     """Run a trial and return what the log keeps of it. A value that is not finite is None, as JSON has no infinity."""
     began = time.monotonic()
     try:
-        record = _judged(trial, *_run_to_the_budget(worlds, trial))
+        record = _judged(trial, _run_to_the_budget(setting, trial))
     except Exception as error:
-        record = {"outcome": "failed", "reason": str(error) or type(error).__name__, "primal": None, "grad_norm": None}
+        record = trial.lost(error)
     return {
-        "method": trial.method,
-        "parameters": trial.parameters,
-        "seed": trial.seed,
-        "budget": trial.budget,
-        "axis": trial.axis,
+        **trial.about(),
         **record,
         "took": round(time.monotonic() - began, 3),
         "process": os.getpid(),
     }
 
 
-def _run_to_the_budget(worlds: Worlds, trial: Trial) -> tuple[list[dict[str, float]], str, str]:
-    """The records of a run in this process until the budget is spent, its outcome and the reason."""
-    plan = worlds.plan(trial.kind(**trial.parameters), trial.seed, None)
-    check_fit(plan.problem, plan.topology, plan.method)
-    recorder = Recorder(plan.problem, plan.method, diagnostics=False)
+def _run_to_the_budget(setting: Setting, trial: Trial) -> Ended:
+    """A run in this process until the budget is spent."""
+    plan = setting.plan(trial.kind(**trial.parameters), trial.seed, warn=False)
     limits: dict[str, Any] = {f"max_{trial.axis}": trial.budget}
-    with Brake() as brake, threadpool_limits(1, "blas"), tqdm(disable=True) as bar:
-        loop = Loop(
-            plan,
-            LocalBackend().open(plan),
-            recorder,
-            Limits(**limits),
-            iterations=ENDLESS,
-            record_every=1,
-            checkpoint_every=None,
-            write_checkpoint=None,
-            on_record=lambda row: _look_again(loop, trial, row, recorder.rows[0]),
-            bar=bar,
-        )
-        outcome, reason = loop.run(brake)
-    return recorder.rows, outcome, reason
+    settings = Settings(iterations=ENDLESS, limits=Limits(**limits))
+    return execute(plan, LocalBackend(), settings, schedule=ToTheBudget(trial.axis, trial.budget))
 
 
-def _look_again(loop: Loop, trial: Trial, row: dict[str, float], first: dict[str, float]) -> None:
-    """Set the distance to the next record: a share of the budget, and less near its beginning and its end.
+class ToTheBudget:
+    """Records at a share of the budget from each other, and less near its beginning and its end.
 
     At the beginning the price of an iteration is not known; at the end the last record within the budget should be
     the last iteration within it, or methods would be judged at different shares of their budget.
     """
-    done, spent = row["iteration"], row[trial.axis] - first[trial.axis]
-    if done == 0:
-        return
-    if spent <= 0:
-        if done >= PATIENCE:
-            raise ValueError(f"{done} iterations cost no {trial.axis}, and a budget of that would never end.")
-        loop.record_every = int(done)
-        return
-    left = (trial.budget - row[trial.axis]) * done / spent  # in iterations
-    everything = (trial.budget - first[trial.axis]) * done / spent
-    loop.record_every = max(1, int(min(done, everything / RECORDS, left / 2)))
+
+    def __init__(self, axis: str, budget: float) -> None:
+        self.axis, self.budget = axis, budget
+        self._every, self._start = 1, 0.0
+
+    def after(self, iteration: int) -> int:
+        """The next multiple of the distance that is right by now."""
+        return (iteration // self._every + 1) * self._every
+
+    def note(self, row: Mapping[str, float]) -> None:
+        """Set the distance to the next record by what was spent up to this one."""
+        done = int(row["iteration"])
+        if done == 0:
+            self._start = row[self.axis]
+            return
+        spent = row[self.axis] - self._start
+        if spent > 0:
+            left = (self.budget - row[self.axis]) * done / spent  # in iterations
+            everything = (self.budget - self._start) * done / spent
+            self._every = max(1, int(min(done, everything / RECORDS, left / 2)))
+        elif done < PATIENCE:
+            self._every = done
+        else:
+            raise ValueError(f"{done} iterations cost no {self.axis}, and a budget of that would never end.")
 
 
-def _judged(trial: Trial, rows: list[dict[str, float]], outcome: str, reason: str) -> dict[str, Any]:
+def _judged(trial: Trial, ended: Ended) -> dict[str, Any]:
     """The last record within the budget; a trial that diverged has no metrics."""
+    rows, judged = ended.recorder.rows, {"outcome": ended.outcome, "reason": ended.reason}
     within = [row for row in rows if row[trial.axis] <= trial.budget]
     if not within:
         start = rows[0][trial.axis]
         reason = f"the start alone cost {start:g} {trial.axis}, more than the budget of {trial.budget:g}"
-        return {"outcome": outcome, "reason": reason, "records": 0, "primal": None, "grad_norm": None}
+        return {**judged, "reason": reason, "records": 0, "primal": None, "grad_norm": None}
     last = within[-1]
     metrics = {name: float(last[name]) for name in DIVERGING}
+    sound = ended.outcome != "diverged"
     return {
-        "outcome": outcome,
-        "reason": reason,
+        **judged,
         "records": len(within),
         "iterations": int(last["iteration"]),
         **{cost: last[cost] for cost in COSTS},
-        **{name: value if outcome != "diverged" and math.isfinite(value) else None for name, value in metrics.items()},
+        **{name: value if sound and math.isfinite(value) else None for name, value in metrics.items()},
     }
 
 

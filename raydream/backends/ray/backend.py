@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from raydream.backends.protocol import Plan
 from raydream.backends.ray.links import LINKS
-from raydream.backends.ray.machine import cpus
 from raydream.backends.ray.routing import Packing, Router, block_sizes
+from raydream.backends.workers import cpus
 from raydream.checks import choice, number, positive
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class RayBackend:
 
     name: ClassVar[str] = "ray"
     says: ClassVar[str] = "every agent a Ray actor, on this machine or on a cluster"
+    in_process: ClassVar[bool] = False
     agents_per_actor: Packing = 1
     links: str = "direct"
     address: str | None = None
@@ -68,8 +69,9 @@ class RayBackend:
     def describe(self) -> dict[str, Any]:
         """What the run's record says of the backend."""
         packing = self.agents_per_actor if isinstance(self.agents_per_actor, int | str) else list(self.agents_per_actor)
-        settings = {"agents_per_actor": packing, "links": self.links, "placement": self.placement}
-        return {"name": self.name, **settings, "cpus_per_actor": self.cpus_per_actor, "patience": self.patience}
+        settings: dict[str, Any] = {"agents_per_actor": packing, "links": self.links, "placement": self.placement}
+        settings |= {"cpus_per_actor": self.cpus_per_actor, "patience": self.patience}
+        return {"name": self.name, **settings, **({} if self.address is None else {"address": self.address})}
 
     def shared(self, agents: int) -> AbstractContextManager[None]:
         """One Ray for all runs, with room for the actors of the largest."""

@@ -9,7 +9,6 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from raydream.backends.ray.machine import cpus as cpus
 from raydream.backends.ray.runtime import attached
 from raydream.backends.ray.sending import check_sendable
 

@@ -9,12 +9,12 @@ from raydream.columns import LIMITED
 from raydream.data.store import KNOWN
 from raydream.data.synthetic import synthetic
 from raydream.parameters import Parameter, parameters_of
-from raydream.running.stopping import Limits
 from raydream.specs import METHODS, PROBLEMS, TOPOLOGIES
+from raydream.storage.settings import Limits
+from raydream.studies.defaults import STEPS
 
 SYNTHETIC = "synthetic"
 DATA = (SYNTHETIC, *KNOWN)
-STEPS = {"eta": 0.1, "gamma": 1.0}  # no method has a default for these, but a form begins with something
 
 
 def problem_fields(problem: str, data: str) -> list[Parameter]:

@@ -9,7 +9,6 @@ from raydream import checks, specs
 from raydream.columns import LIMITED
 from raydream.dashboard.new.fields import (
     DATA,
-    STEPS,
     SYNTHETIC,
     backends,
     limits,
@@ -20,7 +19,8 @@ from raydream.dashboard.new.fields import (
 )
 from raydream.parameters import REQUIRED, Parameter
 from raydream.problems.registry import takes_data
-from raydream.running.stopping import Limits
+from raydream.storage.settings import Limits
+from raydream.studies.defaults import STEPS
 
 USUAL = {"iterations": 300, "record_every": 5, "seed": 0}  # what a form begins with
 FROM_ZERO = ("iterations", "seed")

@@ -1,7 +1,6 @@
 """Runs that the dashboard starts, stops and resumes: programs of their own, which outlive it."""
 
 import contextlib
-import json
 import os
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from raydream.dashboard.new.forms import NewRun
 from raydream.dashboard.watching.files import Stamp, stamp_of
 from raydream.dashboard.watching.runs import Runs
 from raydream.dashboard.watching.watched import Watched
+from raydream.storage.files import next_free, write_json
 
 MOST = 10**9  # iterations
 AT_ONCE = 8  # runs of one dashboard that may go on at a time
@@ -39,7 +39,7 @@ class Jobs:
         """Start a run as its form says, in a new directory; return its name."""
         with self._lock:
             self._make_room()
-            name = wanted.name or self.runs.free_name(wanted.method)
+            name = wanted.name or next_free(self.runs.root, wanted.method).name
             folder = self.runs.root / name
             try:
                 folder.mkdir(parents=True)
@@ -48,7 +48,7 @@ class Jobs:
             except OSError as error:
                 raise ValueError(f"`name` {name!r} cannot be made a folder: {error.strerror}.") from None
             try:
-                (folder / "form.json").write_text(json.dumps(wanted.form))
+                write_json(folder / "form.json", wanted.form)
                 self._launch(name, ["run", *wanted.arguments, "--directory", str(folder)])
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -66,9 +66,8 @@ class Jobs:
                 raise ValueError(f"`run` {watched.name!r} is under way already; stop it before it can go on.")
             if not watched.sound:
                 raise ValueError(f"`run` {watched.name!r} cannot go on: {watched.reason}.")
-            spec = watched.record["problem"].get("spec") or {}
-            data = (spec.get("parameters") or {}).get("data", "synthetic")
-            if spec.get("name") not in specs.PROBLEMS or data not in DATA:
+            spec = None if watched.run is None else watched.run.problem.spec
+            if spec is None or spec.name not in specs.PROBLEMS or spec.parameters.get("data", "synthetic") not in DATA:
                 raise ValueError(
                     f"`run` {watched.name!r} has a problem or data of one's own: go on with `raydream resume`."
                 )

@@ -70,13 +70,6 @@ class Runs:
         watched.refresh()
         return watched
 
-    def free_name(self, stem: str) -> str:
-        """stem-1, stem-2, ...: the first that is not taken."""
-        number = 1
-        while (self.root / f"{stem}-{number}").exists():
-            number += 1
-        return f"{stem}-{number}"
-
     def _search(self) -> list[tuple[float, str]]:
         """Names with the times of their marks; links to other places are not followed."""
         found = []

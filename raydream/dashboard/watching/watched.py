@@ -8,11 +8,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from raydream.columns import LIMITED
+from raydream.backends.protocol import Recovery
+from raydream.columns import COLUMNS, COSTS
 from raydream.dashboard.watching.files import Stamp, Tail, read_end, read_json, stamp_of
 from raydream.dashboard.watching.pace import Pace
-from raydream.dashboard.watching.soundness import fault_of_record, sound_progress
-from raydream.storage.lock import is_driven
+from raydream.dashboard.watching.progress import Progress
+from raydream.errors import RecordError
+from raydream.storage.lock import is_locked
+from raydream.storage.record import Driver, RunRecord
 from raydream.types import Array
 
 SILENT = 30.0  # seconds without a sign of life after which a run is called silent
@@ -25,6 +28,7 @@ UNFINISHED = ("stopped", "failed", "lost")
 class Watched:
     """A run directory; `refresh` reads what is new.
 
+    run      what run.json says, where it can be believed; `record` is the same as plain data
     state    starting, running, silent (no sign of life), lost (its driver is gone), stopped, failed, damaged,
              or the outcome
     reason   in words
@@ -34,8 +38,9 @@ class Watched:
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder = name, folder
         self.state, self.reason, self.version, self.edition = "starting", "", 0, 0
+        self.run: RunRecord | None = None
         self.record: dict[str, Any] = {}
-        self.progress: dict[str, Any] = {}
+        self.progress = Progress()
         self._fault = ""
         self._stamps: dict[str, Stamp] = {}
         self._history, self._pace = Tail(folder / "history.csv"), Pace()
@@ -73,7 +78,7 @@ class Watched:
     @property
     def sound(self) -> bool:
         """Whether run.json is there and can be believed."""
-        return bool(self.record) and not self._fault
+        return bool(self.record)
 
     @property
     def resumable(self) -> bool:
@@ -83,10 +88,9 @@ class Watched:
         return self.state in UNFINISHED or (self.folder / "checkpoint" / "manifest.json").is_file()
 
     @property
-    def recoveries(self) -> list[dict[str, Any]]:
+    def recoveries(self) -> list[Recovery]:
         """What happened to agents that were lost on the way."""
-        found = self.progress.get("recoveries") if self.live else self.record.get("recoveries") if self.sound else None
-        return list(found or [])
+        return list(self.progress.recoveries if self.live else self.record.get("recoveries") or [])
 
     def last(self, column: str) -> float:
         """The last record of a column, NaN where there is none."""
@@ -96,22 +100,22 @@ class Watched:
     @property
     def iteration(self) -> int:
         """Iterations done."""
-        told, row = self.progress.get("iteration", 0) if self.live else 0, self.last("iteration")
-        return max(int(told), int(row) if math.isfinite(row) else 0)
+        done, row = self.progress.iteration if self.live else 0, self.last("iteration")
+        return max(done, int(row) if math.isfinite(row) else 0)
 
     @property
     def share(self) -> float:
         """How much of the run is done, by whatever will end it first."""
         if self.state in ("completed", "budget", "target"):
             return 1.0
-        if not self.sound:
+        if self.run is None:
             return 0.0
-        limits = self.record.get("limits") or {}
-        parts = [self.iteration / max(1, self.record.get("iterations") or 1)]
-        for limit, column in LIMITED.items():
-            spent = self.last(column.name)
-            if column.kind == "cost" and limits.get(limit) and math.isfinite(spent):
-                parts.append(spent / limits[limit])
+        settings = self.run.settings
+        given, parts = settings.limits.given(), [self.iteration / max(1, settings.iterations)]
+        for column in COSTS:
+            limit, spent = given.get(COLUMNS[column].limit or ""), self.last(column)
+            if limit and math.isfinite(spent):
+                parts.append(spent / limit)
         return min(1.0, max(0.0, *parts))
 
     @property
@@ -153,17 +157,20 @@ class Watched:
         found = self._reread("run.json")
         if found is None:
             return False
+        self.run, self._fault = None, str(found.get("damaged", ""))
         try:
-            self.record, self._fault = found, fault_of_record(found) if found else ""
-        except RecursionError:
-            self._fault = "run.json cannot be read"
+            if found and not self._fault:
+                self.run = RunRecord.from_json(found)
+        except RecordError as error:
+            self._fault = str(error).rstrip(".")
+        self.record = {} if self.run is None else self.run.to_json()
         self.edition += 1
         return True
 
     def _reread_progress(self) -> bool:
         found = self._reread("progress.json")
         if found is not None:
-            self.progress = sound_progress(found)
+            self.progress = Progress.from_json(found)
         return found is not None
 
     # ------------------------------------------------------------ judgement
@@ -177,38 +184,37 @@ class Watched:
         return state, reason or ("" if self._history.readable else "history.csv cannot be read")
 
     def _said(self, driven: bool | None) -> tuple[str, str]:
-        if not self.record:
+        if self._fault:
+            return "damaged", self._fault
+        if self.run is None:
             log = self.stamp("log.txt")
             fresh = driven is None and log is not None and time.time() - log[2] / 1e9 < SILENT
             return ("starting", "") if driven or fresh else ("failed", "it did not start")
-        if self._fault:
-            return "damaged", self._fault
-        outcome, reason = self.record["outcome"], str(self.record.get("reason", ""))
-        return (outcome, reason) if outcome != "running" else self._running()
+        if self.run.outcome != "running":
+            return self.run.outcome, self.run.reason
+        return self._running(self.run.driver)
 
-    def _running(self) -> tuple[str, str]:
+    def _running(self, driver: Driver | None) -> tuple[str, str]:
         """Whether a run that says it is under way really is."""
         stamp = self._stamps.get("run.json")
-        quiet = time.time() - max(float(self.progress.get("time", 0)), stamp[2] / 1e9 if stamp else 0.0)
-        driver = self.record.get("driver") or {}
-        here, held = driver.get("host") == platform.node(), is_driven(self.folder)
-        gone = quiet > GONE
-        if here:
-            gone = held is False or (held is None and not _alive(driver.get("pid")))
+        quiet = time.time() - max(self.progress.time, stamp[2] / 1e9 if stamp else 0.0)
+        held, gone = is_locked(self.folder), quiet > GONE
+        if driver is not None and driver["host"] == platform.node():
+            gone = held is False or (held is None and not _alive(driver["pid"]))
         if gone and not held:
             return "lost", "its driver is gone; resume it to go on from the last checkpoint"
         return ("silent", f"no sign of life for {quiet:.0f} s") if quiet > SILENT else ("running", "")
 
     def _note_pace(self) -> None:
-        if self.live and self.state != "starting" and self.progress:
-            self._pace.note(float(self.progress.get("time") or time.time()), self.iteration, self.share)
+        if self.live and self.state != "starting" and self.progress.time:
+            self._pace.note(self.progress.time, self.iteration, self.share)
         else:
             self._pace.forget()
 
 
-def _alive(pid: Any) -> bool:
+def _alive(pid: int) -> bool:
     """Whether a process of this machine is there."""
-    if not isinstance(pid, int) or not 0 < pid < 2**31:
+    if not 0 < pid < 2**31:
         return False
     try:
         os.kill(pid, 0)

@@ -9,31 +9,35 @@ from typing import Any
 
 from raydream.algorithms import METHODS
 from raydream.report.collect import Run
+from raydream.specs import Spec
+from raydream.storage.record import RunRecord
 
 BACKEND = ("agents_per_actor", "links", "placement", "address")  # what the command line can set
 
 
 def reproduce(runs: list[Run]) -> str:
     """The command, or the sketch, for runs that differ in the seed alone."""
-    config = runs[0].config
+    record = runs[0].record
     seeds = [run.seed for run in runs if run.seed is not None]
-    known = all((config.get(part) or {}).get("spec") for part in ("problem", "topology"))
-    if known and config.get("method", {}).get("name") in METHODS and not config.get("own_start"):
-        return _command(config, seeds)
-    return _sketch(config, seeds)
+    if record is None:
+        return _outline(runs[0], seeds)
+    problem, topology = record.problem.spec, record.topology.spec
+    if problem is None or topology is None or record.own_start or record.method.name not in METHODS:
+        return _sketch(record, seeds)
+    return _command(record, problem, topology, seeds)
 
 
-def _command(config: dict[str, Any], seeds: list[Any]) -> str:
-    problem, topology, method = config["problem"], config["topology"], config["method"]
+def _command(record: RunRecord, problem: Spec, topology: Spec, seeds: list[Any]) -> str:
+    settings = record.settings
     groups = [
         ["raydream", "run"],
-        ["--problem", problem["spec"]["name"], "--agents", str(problem["agents"])],
-        *_in_lines(_settings("--problem-set", problem["spec"]["parameters"])),
-        ["--topology", topology["spec"]["name"], *_settings("--topology-set", topology["spec"]["parameters"])],
-        *_in_lines(["--method", method["name"], *_method(method["parameters"])]),
-        ["--iterations", str(config.get("iterations")), "--record-every", str(config.get("record_every", 10))],
-        [word for name, value in config.get("limits", {}).items() for word in (_option(name), _text(value))],
-        [*_backend(config.get("backend") or {}), *(["--diagnostics"] if config.get("diagnostics") else [])],
+        ["--problem", problem.name, "--agents", str(record.problem.agents)],
+        *_in_lines(_settings("--problem-set", problem.parameters)),
+        ["--topology", topology.name, *_settings("--topology-set", topology.parameters)],
+        *_in_lines(["--method", record.method.name, *_method(record.method.parameters)]),
+        ["--iterations", str(settings.iterations), "--record-every", str(settings.record_every)],
+        [word for name, value in settings.limits.given().items() for word in (_option(name), _text(value))],
+        [*_backend(record.backend), *(["--diagnostics"] if settings.diagnostics else [])],
     ]
     lines = [" ".join(shlex.quote(word) for word in group) for group in groups if group]
     if len(seeds) <= 1:
@@ -76,42 +80,49 @@ def _text(value: Any) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def _sketch(config: dict[str, Any], seeds: list[Any]) -> str:
-    problem, topology, method = (config.get(part) or {} for part in ("problem", "topology", "method"))
-    name, given = str(method.get("name", "?")), method.get("parameters", {})
-    kind = f"rd.{METHODS[name].__name__}" if name in METHODS else name
-    options = {key: config[key] for key in ("iterations", "record_every", "diagnostics") if config.get(key) is not None}
-    words = [f"{key}={value!r}" for key, value in (options | config.get("limits", {})).items()]
-    words += _backend_in_python(config.get("backend") or {})
-    facts = ", ".join(f"{key}={problem[key]}" for key in ("agents", "samples", "dim_x", "dim_y") if key in problem)
-    network = f"m={topology.get('m', '?')}, second_eigenvalue={topology.get('second_eigenvalue', '?')}"
-    lines = ["import numpy as np"] if config.get("own_start") else []
+def _sketch(record: RunRecord, seeds: list[Any]) -> str:
+    """A program that makes the run again, with gaps where the record does not know how a part was built."""
+    problem, topology, settings = record.problem, record.topology, record.settings
+    given = {name: getattr(settings, name) for name in ("iterations", "record_every", "diagnostics")}
+    words = [f"{name}={value!r}" for name, value in (given | settings.limits.given()).items()]
+    words += _backend_in_python(record.backend)
+    lines = ["import numpy as np"] if record.own_start else []
     lines.append("import raydream as rd")
-    if problem.get("spec") or topology.get("spec"):
+    if problem.spec or topology.spec:
         lines.append("from raydream import specs")
     lines.append("")
-    if config.get("own_start"):
+    if record.own_start:
         lines.append('start = np.load("start.npz")  # in the directory of the run')
         words.append('start=(start["x0"], start["y0"])')
-    run = f"rd.run(problem, topology, method, {', '.join(words)}{', ' if words else ''}seed="
+    sizes = ", ".join(f"{name}={getattr(problem, name)}" for name in ("agents", "samples", "dim_x", "dim_y"))
+    network = f"m={topology.m}, second_eigenvalue={topology.second_eigenvalue}"
+    lines.append(_built("problem", problem.spec, problem.agents, f"{problem.name}: {sizes}"))
+    lines.append(_built("topology", topology.spec, topology.m, f"{topology.name}: {network}"))
+    return "\n".join([*lines, *_calls(record.method.name, record.method.parameters, words, seeds)])
+
+
+def _outline(run: Run, seeds: list[Any]) -> str:
+    """What can be said where there is no record: the method alone."""
+    lines = ["import raydream as rd", "", _built("problem", None, 0, "yours"), _built("topology", None, 0, "yours")]
+    return "\n".join([*lines, *_calls(run.method, run.parameters, ["iterations=..."], seeds)])
+
+
+def _calls(method: str, parameters: dict[str, Any], words: list[str], seeds: list[Any]) -> list[str]:
+    """The lines that build the method and run it."""
+    kind = f"rd.{METHODS[method].__name__}" if method in METHODS else method
+    run = f"rd.run(problem, topology, method, {', '.join(words)}, seed="
     many = f"results = [{run}seed) for seed in {seeds}]"
-    return "\n".join(
-        [
-            *lines,
-            _built("problem", problem, problem.get("agents"), facts),
-            _built("topology", topology, topology.get("m"), network),
-            f"method = {kind}({', '.join(f'{key}={value!r}' for key, value in given.items())})",
-            many if len(seeds) > 1 else f"result = {run}{seeds[0] if seeds else 0})",
-        ]
-    )
+    return [
+        f"method = {kind}({', '.join(f'{name}={value!r}' for name, value in parameters.items())})",
+        many if len(seeds) > 1 else f"result = {run}{seeds[0] if seeds else 0})",
+    ]
 
 
-def _built(part: str, described: dict[str, Any], agents: Any, facts: str) -> str:
+def _built(part: str, spec: Spec | None, agents: int, facts: str) -> str:
     """The line that builds a problem or a topology, or says what to put there."""
-    spec = described.get("spec")
-    if spec:
-        return f"{part} = specs.build_{part}({spec['name']!r}, {agents!r}, {spec['parameters']!r})"
-    return f"{part} = ...  # {described.get('name', 'yours')}: {facts}".rstrip(": ")
+    if spec is not None:
+        return f"{part} = specs.build_{part}({spec.name!r}, {agents!r}, {spec.parameters!r})"
+    return f"{part} = ...  # {facts}"
 
 
 def _backend_in_python(backend: dict[str, Any]) -> list[str]:

@@ -6,27 +6,19 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from raydream.columns import COSTS
 from raydream.report.collect import Run
 from raydream.report.figures.reach import si
 from raydream.report.page.reproduce import reproduce
-
-COLUMNS = ("sfo", "rounds", "messages", "bytes", "seconds")
+from raydream.storage.record import RunRecord
 
 
 def heading(title: str, every: list[Run], groups: dict[str, list[Run]], failures: Mapping[Any, str]) -> str:
     """What was run, on what, and what came of it."""
-    config = next((r.config for r in every if r.config.get("problem", {}).get("agents", 1) > 1), every[0].config)
-    problem, topology, versions = (config.get(part) or {} for part in ("problem", "topology", "versions"))
-    lead = []
-    if problem:
-        samples = f"{problem['samples']} samples each" if problem.get("samples") else "samples drawn online"
-        lead.append(
-            f"{problem.get('name')}: {problem.get('agents')} agents with {samples}, "
-            f"x in {problem.get('dim_x')} and y in {problem.get('dim_y')} dimensions"
-        )
-    if topology:
-        lead.append(f"network: {topology.get('name')}, λ₂ = {topology.get('second_eigenvalue', float('nan')):.4g}")
-    made = ", ".join(f"{name} {version}" for name, version in {"raydream": config.get("raydream"), **versions}.items())
+    networked = (run.record for run in every if run.record is not None and run.record.problem.agents > 1)
+    record = next(networked, every[0].record)
+    lead = [] if record is None else _said_of(record)
+    made = [] if record is None else _versions(record)
     tiles = _of_one(every[0]) if len(every) == 1 and not failures else _of_many(every, groups, failures)
     shown = "".join(
         f'<div class="tile"><dt>{escape(name)}</dt><dd title="{escape(value)}">{escape(value)}</dd></div>'
@@ -37,8 +29,25 @@ def heading(title: str, every: list[Run], groups: dict[str, list[Run]], failures
         lead.append(f"{only.outcome}: {only.reason}")
     return (
         f"<h1>{escape(title)}</h1><p class=lead>{escape('; '.join(lead))}{'.' if lead else ''}</p>"
-        f"<dl class=tiles>{shown}</dl>" + (f"<p class=made>{escape(made)}</p>" if config.get("raydream") else "")
+        f"<dl class=tiles>{shown}</dl>" + (f"<p class=made>{escape(', '.join(made))}</p>" if made else "")
     )
+
+
+def _said_of(record: RunRecord) -> list[str]:
+    """The problem and the network in a sentence each."""
+    problem, topology = record.problem, record.topology
+    samples = f"{problem.samples} samples each" if problem.samples else "samples drawn online"
+    return [
+        f"{problem.name}: {problem.agents} agents with {samples}, "
+        f"x in {problem.dim_x} and y in {problem.dim_y} dimensions",
+        f"network: {topology.name}, λ₂ = {topology.second_eigenvalue:.4g}",
+    ]
+
+
+def _versions(record: RunRecord) -> list[str]:
+    """What it was made with."""
+    named = {"raydream": record.raydream, **record.versions} if record.raydream else {}
+    return [f"{name} {version}" for name, version in named.items()]
 
 
 def _of_one(run: Run) -> dict[str, str]:
@@ -82,11 +91,11 @@ def runs_table(every: list[Run], failures: Mapping[Any, str]) -> str:
             (_number(run.last("iteration")), run.last("iteration")),
             (f"{run.last('primal'):.6g}", run.last("primal")),
             (f"{run.last('grad_norm'):.4g}", run.last("grad_norm")),
-            *((_number(run.last(name)), run.last(name)) for name in COLUMNS),
+            *((_number(run.last(name)), run.last(name)) for name in COSTS),
         ]
-        told = f' title="{escape(run.reason)}"' if run.reason else ""
+        hint = f' title="{escape(run.reason)}"' if run.reason else ""
         row = "".join(f'<td data-sort="{escape(str(value))}">{escape(text)}</td>' for text, value in cells)
-        rows.append(f"<tr{told}>{row}</tr>")
+        rows.append(f"<tr{hint}>{row}</tr>")
     for key, sentence in failures.items():
         label, seed = key if isinstance(key, tuple) and len(key) == 2 else (key, "")
         rows.append(

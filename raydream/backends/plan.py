@@ -1,0 +1,129 @@
+"""A run as every backend needs it, put together in one way: completed, found to fit together, settled."""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from raydream.algorithms.method import Method, completed, kind_of, parameters_of
+from raydream.checks import vector, whole
+from raydream.constraints import Everything
+from raydream.errors import MixingWarning
+from raydream.problems.completed import complete
+from raydream.problems.protocol import Problem
+from raydream.specs import Spec, spec_of
+from raydream.topology import Topology
+from raydream.types import Array
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run: the completed problem, the network, the settled method, seed and start.
+
+    problem_spec, topology_spec  how problem and network were named, where they were built by name
+    asked                        the method's parameters as they were given, before it settled the others
+    """
+
+    problem: Problem
+    topology: Topology
+    method: Method
+    seed: int
+    start: tuple[Array, Array]
+    problem_spec: Spec | None = None
+    topology_spec: Spec | None = None
+    asked: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def build(
+        cls,
+        problem: Any,
+        topology: Topology,
+        method: Any,
+        *,
+        seed: int = 0,
+        start: tuple[Any, Any] | None = None,
+        specs: tuple[Spec | None, Spec | None] | None = None,
+        warn: bool = True,
+    ) -> "Plan":
+        """The plan of a run, or a sentence that says which parts do not belong together.
+
+        specs  of problem and topology; by default as they are known for these very objects
+        warn   whether to warn of mixing that need not bring agreement
+        """
+        known = (spec_of(problem), spec_of(topology)) if specs is None else specs
+        whole_problem = complete(problem)
+        check_network(whole_problem, topology)
+        whole_method = completed(method)
+        _check_method(whole_problem, whole_method)
+        settled = whole_method.settled(whole_problem, topology.network)
+        number, begun = whole("seed", seed), checked_start(whole_problem, start)
+        if warn:
+            _warn_of_mixing(topology, settled)
+        return cls(whole_problem, topology, settled, number, begun, *known, asked=parameters_of(whole_method))
+
+    @property
+    def own_start(self) -> bool:
+        """Whether the start is the user's own, and not the problem's."""
+        return not all(map(np.array_equal, self.start, self.problem.start()))
+
+
+def check_network(problem: Problem, topology: Any) -> None:
+    """Refuse a network that is none, or that is another problem's."""
+    if not isinstance(topology, Topology):
+        raise TypeError(f"`topology` must be a Topology; got {topology!r}. Build one with raydream.topology.")
+    if topology.m != problem.agents:
+        raise ValueError(f"`topology` has {topology.m} agents but `problem` has {problem.agents} shards.")
+
+
+def checked_start(problem: Problem, start: tuple[Any, Any] | None) -> tuple[Array, Array]:
+    """(x0, y0) as float64, with y0 in Y."""
+    given = problem.start() if start is None else start
+    try:
+        x0, y0 = given
+    except (TypeError, ValueError):
+        raise ValueError("`start` must be a pair (x0, y0).") from None
+    x0, y0 = vector("start[0]", x0, problem.dim_x), vector("start[1]", y0, problem.dim_y)
+    distance = float(np.abs(problem.constraint.project(y0) - y0).max(initial=0.0))
+    if distance > 1e-8 * (1.0 + float(np.abs(y0).max(initial=0.0))):
+        raise ValueError(
+            f"`start[1]` must be in Y; it is {distance:.3g} away from its projection. Use `constraint.project(y0)`."
+        )
+    return x0, y0
+
+
+def _check_method(problem: Problem, method: Method) -> None:
+    """Refuse a method that cannot solve the problem, and a constraint that no method can work with."""
+    sentence = method.refuse(problem)
+    if sentence:
+        raise ValueError(f"`method` {kind_of(method).__name__} cannot solve this `problem`: {sentence}")
+    if not isinstance(problem.constraint, Everything):
+        _check_projection(problem)
+
+
+def _check_projection(problem: Problem) -> None:
+    """A projection must treat rows as it treats each row alone, else runs would depend on where agents live."""
+    rows = np.random.default_rng(0).normal(size=(3, problem.dim_y))
+    together = np.asarray(problem.constraint.project(rows))
+    alone = np.stack([problem.constraint.project(row) for row in rows])
+    if together.shape != rows.shape or not np.array_equal(together, alone):
+        raise ValueError(
+            "`constraint.project` must accept rows and give each row the bits it gives that row alone; "
+            "loop over the rows if in doubt."
+        )
+
+
+def _warn_of_mixing(topology: Topology, method: Method) -> None:
+    """Warn where the operator of K rounds has an eigenvalue outside (-1, 1) off consensus."""
+    if topology.m == 1:
+        return
+    for rounds, mixing, momentum in dict.fromkeys(method.mixings()):
+        low, high = topology.mixing_range(rounds, mixing, momentum)
+        if not (low > -1 and high < 1):
+            warnings.warn(
+                f"{rounds} rounds of {mixing} (momentum {momentum!r}) on {topology.name} have eigenvalues from "
+                f"{low:.3f} to {high:.3f} off consensus, so that disagreement need not shrink; use another `K`, "
+                '`momentum="optimal"`, or `topology.lazy()`.',
+                MixingWarning,
+                stacklevel=4,
+            )

@@ -1,0 +1,124 @@
+"""The one way in which a plan is carried out: open a session, loop, and gather what came of it."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from raydream.algorithms.method import kind_of
+from raydream.backends.plan import Plan
+from raydream.backends.protocol import Backend, Place, Recovery, Session, Snapshot
+from raydream.errors import Interrupted
+from raydream.running.interrupt import StopRequest
+from raydream.running.loop import Loop
+from raydream.running.recorder import Recorder
+from raydream.running.schedule import Every, Schedule
+from raydream.storage.checkpoint import Checkpoint
+from raydream.storage.record import RunRecord
+from raydream.storage.result import Result
+from raydream.storage.rundir import RunDirectory
+from raydream.storage.settings import Settings
+from raydream.types import Array
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that came to its end: how, with which last state, and what was recorded on the way."""
+
+    outcome: str
+    reason: str
+    last: Snapshot
+    x_out: Array
+    recorder: Recorder
+    recoveries: list[Recovery]
+    places: list[Place]
+
+
+def execute(
+    plan: Plan,
+    backend: Backend,
+    settings: Settings,
+    *,
+    schedule: Schedule | None = None,
+    folder: RunDirectory | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: bool | None = False,
+) -> Ended:
+    """Carry out a plan, or go on with it from a checkpoint.
+
+    schedule  when to record (default: as the settings say)
+    folder    where to write the run while it lasts
+    progress  True or False for a bar or none; None: a bar on a terminal
+    """
+    # One BLAS thread on every backend: threaded sums have other bits.
+    with StopRequest() as request, threadpool_limits(1, "blas"):
+        session = backend.open(plan)
+        try:
+            with _noting_failure(folder), _bar(progress, plan, settings) as bar:
+                recorder = Recorder(plan.problem, plan.method, settings.diagnostics)
+                due = Every(settings.record_every) if schedule is None else schedule
+                loop = Loop(plan, session, recorder, settings, schedule=due, folder=folder, bar=bar)
+                if checkpoint is not None:
+                    loop.go_on_from(checkpoint)
+                if folder is not None:
+                    folder.begin(recorder.rows, session.places)
+                return _ended(session, loop, *loop.run(request))
+        finally:
+            session.close()
+
+
+def gather(ended: Ended, plan: Plan, record: RunRecord) -> Result:
+    """The result of a run of which `record` says how it was made."""
+    z_bar: Array = ended.last.arrays["Z"].mean(axis=0)
+    return Result(
+        history=ended.recorder.table(),
+        record=replace(
+            record,
+            outcome=ended.outcome,
+            reason=ended.reason,
+            ledger=ended.last.ledger,
+            recoveries=ended.recoveries,
+            places=ended.places,
+            least_primal=ended.recorder.remarks().get("least_primal"),
+        ),
+        x_bar=z_bar[: plan.problem.dim_x],
+        y_bar=z_bar[plan.problem.dim_x :],
+        x_out=ended.x_out,
+        arrays={name: array.copy() for name, array in ended.last.arrays.items()},
+        distances=ended.recorder.distances(),
+    )
+
+
+def _ended(session: Session, loop: Loop, outcome: str, reason: str) -> Ended:
+    last = session.snapshot()
+    return Ended(outcome, reason, last, loop.x_out, loop.recorder, session.recoveries, session.places)
+
+
+@contextmanager
+def _noting_failure(folder: RunDirectory | None) -> Iterator[None]:
+    """A run that ends before its end says so in its directory."""
+    if folder is None:
+        yield
+        return
+    try:
+        yield
+    except Interrupted as stop:
+        folder.leave("stopped", str(stop))
+        raise Interrupted(f"{stop}; go on with: raydream resume {folder.folder}") from None
+    except BaseException as error:
+        folder.leave("failed" if isinstance(error, Exception) else "stopped", str(error) or type(error).__name__)
+        raise
+
+
+@contextmanager
+def _bar(progress: bool | None, plan: Plan, settings: Settings) -> Iterator[Any]:
+    """A progress bar on a terminal."""
+    from tqdm import tqdm
+
+    hidden = not sys.stderr.isatty() if progress is None else not progress
+    name = kind_of(plan.method).__name__
+    with tqdm(total=settings.iterations, desc=name, unit="it", disable=hidden, leave=False) as bar:
+        yield bar

@@ -1,0 +1,70 @@
+"""The parts of a run, made again from its record; code that a record names runs only if the user repeats its name."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from raydream import specs
+from raydream.algorithms import METHODS
+from raydream.backends.plan import Plan
+from raydream.storage.record import ProblemRecord, RunRecord, TopologyRecord
+from raydream.topology import Topology, from_entries
+from raydream.types import Array
+
+
+def plan_again(folder: Path, record: RunRecord, problem: Any, topology: Topology | None, method: Any) -> Plan:
+    """The plan of the run in a directory; problem, topology and method as they are given, else as the record says."""
+    return Plan.build(
+        _problem(folder, record.problem) if problem is None else _repeated(folder, record.problem, problem),
+        _topology(folder, record.topology) if topology is None else topology,
+        _method(record) if method is None else method,
+        seed=record.seed,
+        start=_start(folder),
+    )
+
+
+def _problem(folder: Path, record: ProblemRecord) -> Any:
+    """The problem by its name; a callable is not believed, since the record may be somebody else's."""
+    spec = record.spec
+    if spec is None:
+        raise ValueError(f"`problem` must be given: {str(folder)!r} does not say how it was made.")
+    if spec.is_code:
+        raise ValueError(
+            f"`problem` must be repeated: {str(folder)!r} names {spec.name!r}, which is code from elsewhere. "
+            f"If you trust it, give problem={spec.name!r} (--problem {spec.name}), or the problem itself."
+        )
+    return specs.build_problem(spec.name, record.agents, spec.parameters)
+
+
+def _repeated(folder: Path, record: ProblemRecord, given: Any) -> Any:
+    """The problem that the user gives, or the one whose name the user repeats."""
+    if not isinstance(given, str):
+        return given
+    if record.spec is None or given != record.spec.name:
+        known = "a problem" if record.spec is None else f"a problem, or {record.spec.name!r} as in its record"
+        raise ValueError(f"`problem` of the run in {str(folder)!r} must be {known}; got {given!r}.")
+    return specs.build_problem(given, record.agents, record.spec.parameters, never_from=folder)
+
+
+def _topology(folder: Path, record: TopologyRecord) -> Topology:
+    if record.W is not None:
+        return from_entries(record.W, record.m, record.name)
+    if record.spec is None:
+        raise ValueError(f"`topology` must be given: {str(folder)!r} does not say how it was made.")
+    return specs.build_topology(record.spec.name, record.m, record.spec.parameters)
+
+
+def _method(record: RunRecord) -> Any:
+    name = record.method.name
+    if name not in METHODS:
+        raise ValueError(f"`method` must be given: {name!r} is not one of this package's.")
+    return specs.build_method(name, record.method.parameters)
+
+
+def _start(folder: Path) -> tuple[Array, Array] | None:
+    """A start of the user's own."""
+    if not (folder / "start.npz").exists():
+        return None
+    with open(folder / "start.npz", "rb") as raw, np.load(raw, allow_pickle=False) as file:
+        return file["x0"], file["y0"]

@@ -1,0 +1,62 @@
+"""What the driver of a run is told: how long to run, how often to record, when to stop before the end."""
+
+from dataclasses import asdict, dataclass, field
+
+from raydream.checks import number, positive, whole
+from raydream.columns import LIMITED
+
+MOST_ITERATIONS = 10**15  # no run comes so far
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop before the last iteration; None: never by this.
+
+    Which column a limit reads, and which values it may have, the column says.
+    """
+
+    max_sfo: int | None = None
+    max_rounds: int | None = None
+    max_seconds: float | None = None
+    target_grad_norm: float | None = None
+    target_primal: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self.given().items():
+            column = LIMITED[name]
+            if column.integer:
+                whole(name, value, 1)
+            elif column.kind == "cost" or column.log:
+                positive(name, value)
+            else:
+                number(name, value)
+
+    def given(self) -> dict[str, float]:
+        """Those that are set, by name."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run is driven.
+
+    iterations        how many, unless a limit or target ends the run before
+    record_every      iterations between two rows of the history
+    checkpoint_every  iterations between two checkpoints, if any
+    diagnostics       whether the paper's Lyapunov function is recorded
+    limits            what ends the run before; looked at in records only
+    """
+
+    iterations: int
+    record_every: int = 10
+    checkpoint_every: int | None = None
+    diagnostics: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if whole("iterations", self.iterations) > MOST_ITERATIONS:
+            raise ValueError(f"`iterations` must be at most {MOST_ITERATIONS}; got {self.iterations}.")
+        whole("record_every", self.record_every, 1)
+        if self.checkpoint_every is not None:
+            whole("checkpoint_every", self.checkpoint_every, 1)
+        object.__setattr__(self, "diagnostics", bool(self.diagnostics))
