@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ from raydream.agents.streams import Streams
 from raydream.algorithms import METHODS
 from raydream.backends.registry import backend_again
 from raydream.cli import app as cli
+from raydream.columns import COLUMNS, COMPARED
 from raydream.report import Plot, figures, report, theme, write_report
 from raydream.report.collect import Run, collect, grouped
 from raydream.report.figures.bands import thinned
@@ -32,9 +34,10 @@ from raydream.report.figures.convergence import median_and_band
 from raydream.report.figures.lyapunov import pieces
 from raydream.report.figures.network import eigenvalues, mixing_residuals
 from raydream.report.page.packing import pack
-from raydream.report.page.page import page
+from raydream.report.page.page import page, program_text
 from raydream.report.page.reproduce import reproduce
 from raydream.storage.record import RunRecord
+from raydream.studies.curves import columns_of, cost_to_reach, quantile, quantiles_of, resampled
 
 HOSTILE = "<!--<script </script x><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
 CONFIG = {"method": {"name": "dream", "parameters": {"eta": 0.1, "K": 3}}}
@@ -176,6 +179,15 @@ def test_bars_show_the_first_record_at_the_target():
     assert bar.text[0] == "not reached"
 
 
+def test_bars_are_titled_with_the_metric_and_the_target():
+    """Each panel has its cost along the axis; the title is about all of them."""
+    runs = curves(iteration=[[0, 1]], sfo=[[0, 5]], seconds=[[0, 1]], grad_norm=[[8, 1]])
+    drawn = figures.to_reach(runs, 2.0, costs=("sfo", "seconds"))
+    assert drawn.layout.title.text == "to reach ‖∇P(x̄)‖ ≤ 2"
+    assert drawn.layout.xaxis2.title.text == theme.axis_name("seconds")
+    assert figures.ledger(runs, costs=("sfo",)).layout.title.text == "spent in all"
+
+
 def test_the_suggested_target_is_reached_by_every_method(results):
     """So the first picture compares all."""
     assert all("not reached" not in bar.text for bar in figures.to_reach(results).data)
@@ -218,6 +230,14 @@ def test_the_spectrum_is_that_of_the_ring_and_of_its_rounds():
     _, after, before = figures.spectrum(ring, K=3).data
     assert np.allclose(before.x, expected)
     assert np.allclose((min(after.y), max(after.y)), ring.mixing_range(3))
+
+
+def test_report_and_topology_have_the_same_eigenvalues_of_a_large_network():
+    """Where not all are computed both look at one grid: the mixing figure is the size of the mixing range."""
+    large = rd.topology.ring(1200)
+    assert np.array_equal(eigenvalues(large), large.modes)
+    left = mixing_residuals(large, 3)
+    assert left["FastMix"][3] == np.abs(large.mixing_range(3)).max()
 
 
 def test_mixing_speed_is_the_size_of_the_mixing_range():
@@ -411,6 +431,19 @@ def test_nothing_is_loaded_from_elsewhere(results, tmp_path):
     assert "url(" not in text.split("<body>")[0] and "@import" not in text.split("<body>")[0]
     policy = next(a["content"] for tag, a in elements.found if a.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe-eval" not in policy
+
+
+def test_the_program_knows_columns_from_the_page_alone():
+    """What to draw, to count and to compare is handed to it; it names no column itself."""
+    program = program_text()
+    quoted = {*re.findall(r"""["'`](\w+)["'`]""", program)}
+    asked = {*re.findall(r"(?:axes|metrics|promise|costs|targets|columns)\.(\w+)", program)}
+    assert len(quoted) > 50 and not (quoted | asked) & {*COLUMNS}
+    facts = facts_of(page(collect(table({("dream", 0): history(20)}))))
+    assert facts["reach"] == ["sfo", "rounds", "bytes", "seconds"]
+    assert facts["bill"] == ["sfo", "rounds", "messages", "bytes"]
+    assert [name for name, one in facts["metrics"].items() if one["diverges"]] == ["primal", "grad_norm"]
+    assert facts["first"] == {"x": "sfo", "y": "grad_norm"}
 
 
 def test_what_run_files_say_stays_text():
@@ -647,6 +680,28 @@ def test_the_page_draws_the_numbers_of_the_python_figures(reader, page_file, res
     grid, median, _, _ = median_and_band(runs, "sfo", "grad_norm", (0.25, 0.75), points=10_000)
     assert np.array_equal(drawn["dream"][0], grid)
     assert np.array_equal(drawn["dream"][1], median)
+
+
+def test_the_page_counts_as_python_does(reader, tmp_path):
+    """Medians, quartiles and costs of a target over seeds that diverge, stop early, and were recorded by older ones."""
+    runs = {("dream", seed): history(30, seed).iloc[: 30 - 4 * seed] for seed in range(4)}
+    for seed in (1, 2):
+        runs["dream", seed].loc[12 + seed :, ["primal", "grad_norm"]] = np.nan
+    runs["dream", 3] = runs["dream", 3].assign(messages=np.nan)
+    reader.open(write_report(tmp_path / "r.html", table(runs)))
+    told = [columns_of(one) for one in runs.values()]
+    drawn = "return document.getElementById('convergence').data.map(t => [Array.from(t.x), Array.from(t.y)])"
+    for x, of in (("sfo", told), ("messages", told[:3])):
+        reader.put("x", x)
+        low, high, middle = reader.ask(drawn)
+        grid = np.array(middle[0])
+        wanted = quantiles_of(resampled(of, x, "grad_norm", grid), (0.25, 0.75, 0.5))
+        for (_, seen), values in zip((low, high, middle), wanted, strict=True):
+            assert np.array_equal(np.array(seen, dtype=float), np.where(np.isfinite(values), values, np.nan), True)
+    reader.put("target", 0.4)
+    for number, cost in enumerate(COMPARED):
+        spent = quantile([cost_to_reach(one, 0.4, "grad_norm")[cost] for one in told], 0.5)
+        assert reader.bars("reach", number)["dream"][0] == pytest.approx(spent, abs=1e-6)
 
 
 def test_the_x_axis_can_be_switched(reader, page_file, results):

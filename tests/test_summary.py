@@ -1,14 +1,28 @@
-"""Tables over many runs: known answers on histories made by hand, and laws of resampling."""
+"""Tables over many runs: known answers on histories made by hand, laws of resampling, and every column once."""
 
+import hashlib
+import io
+import json
 import math
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import run
 
+import raydream as rd
+from raydream import columns
+from raydream.agents.ledger import Ledger
 from raydream.running.progress import Progress, time_left
+from raydream.running.stopping import Limits
 from raydream.studies.curves import quantile, reach_table, resample, resampled_curves
 
 INF = math.inf
@@ -131,3 +145,114 @@ def test_summaries_use_the_columns_of_a_history():
     from raydream.studies.curves import AXES, COSTS, METRICS
 
     assert {*AXES, *COSTS, *METRICS} <= {*COLUMNS}
+
+
+# ---------------------------------------------------------------- columns
+
+
+def test_every_count_of_the_ledger_is_a_cost():
+    """What is billed is a column, whole, in the ledger's order; and every column has a way to be shown."""
+    assert tuple(name for name in columns.COSTS if columns.COLUMNS[name].integer) == columns.BILLED
+    assert [*Ledger().as_dict()] == [*columns.BILLED]
+    assert all(one.label and one.short for one in columns.COLUMNS.values())
+    assert {*columns.COLUMNS} == {*columns.AXES, *columns.METRICS}
+
+
+def test_every_limit_reads_a_column():
+    """`Limits` and the columns name each other."""
+    assert {field.name for field in fields(Limits)} == {*columns.LIMITED}
+    row = dict.fromkeys(columns.RECORDED, 5.0)
+    assert Limits().reached(row) is None
+    assert Limits(max_sfo=5).reached(row) == ("budget", "sfo = 5 reached the limit 5")
+    assert Limits(max_sfo=6, max_rounds=6, max_seconds=5.1, target_grad_norm=4.9).reached(row) is None
+    assert Limits(max_sfo=5, target_primal=5).reached(row)[0] == "target", "a run that got there was not cut short"
+
+
+def test_a_column_that_is_better_when_it_is_more():
+    """Targets are reached from below, and a run that diverged is infinitely bad downwards."""
+    score = columns.Column("score", "metric", "score", "score", better="more", diverges=True)
+    assert list(score.reaches([1, 2, 3, math.nan], 2)) == [False, True, True, False]
+    assert list(score.counted([1, math.nan])) == [1, -INF]
+
+
+def test_a_history_from_before_a_column_has_nan_there(tmp_path):
+    """Loaded, resumed and compared: never a KeyError."""
+    game = rd.problems.QuadraticGame.random(agents=4, samples=5, seed=1)
+    method, ring = rd.DREAM(eta=0.05, gamma=0.3, b=2), rd.topology.ring(4)
+    run(game, ring, method, iterations=20, record_every=5, checkpoint_every=10, directory=tmp_path / "r")
+    forget(tmp_path / "r", "consensus", "messages")
+    loaded = rd.load(tmp_path / "r")
+    assert list(loaded.history.columns) == list(columns.RECORDED)
+    assert loaded.history[["consensus", "messages"]].isna().all().all() and loaded.history.primal.notna().all()
+    found = rd.resume(tmp_path / "r", iterations=30, problem=game)
+    wanted = run(game, ring, method, iterations=30, record_every=5)
+    assert found.history.consensus.isna().tolist() == [True] * 5 + [False] * 2
+    assert found.history.messages[5:].tolist() == wanted.history.messages[5:].tolist()
+    assert found.history.primal.equals(wanted.history.primal)
+    assert rd.load(tmp_path / "r").history.messages.isna().sum() == 5
+    for told in (loaded, found):
+        runs = {("dream", 0): told.history, ("dream", 1): wanted.history}
+        assert reach_table(runs, 1e9, "consensus").reached[0] == (2 if told is found else 1)
+        assert len(resampled_curves(runs, "sfo", "consensus")) == 200
+        assert told.plot.convergence(x="sfo", y="primal").data and told.report(tmp_path / "r.html").exists()
+    assert found.plot.convergence(x="messages", y="consensus").data
+
+
+def forget(folder, *names):
+    """A run directory as it was written before there were these columns."""
+    history = pd.read_csv(folder / "history.csv")
+    history.drop(columns=[*names]).to_csv(folder / "history.csv", index=False)
+    manifest = json.loads((folder / "checkpoint" / "manifest.json").read_text())
+    path = folder / "checkpoint" / manifest["file"]
+    with np.load(io.BytesIO(path.read_bytes())) as file:
+        arrays = {name: file[name] for name in file.files}
+    kept = [place for place, name in enumerate(manifest["columns"]) if name not in names]
+    np.savez(path, **{**arrays, "history": arrays["history"][:, kept]})
+    manifest["columns"] = [manifest["columns"][place] for place in kept]
+    manifest["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (folder / "checkpoint" / "manifest.json").write_text(json.dumps(manifest))
+
+
+ENTRY = """    Metric(
+        name="farthest", kind="metric", label="the farthest coordinate", short="farthest", log=True,
+        measure=lambda at: float(np.abs(at.x_bar).max()),
+    ),
+)  # fmt: skip
+"""
+LOOK = """
+import json, sys
+import numpy as np
+import raydream as rd
+from raydream.dashboard import axes
+from raydream.dashboard.parts import Query
+from raydream.report.collect import collect
+from raydream.report.page.page import page
+
+game = rd.problems.QuadraticGame.random(agents=4, samples=5, seed=1)
+parts = game, rd.topology.ring(4), rd.DREAM(eta=0.05, gamma=0.3, b=2)
+result = rd.run(*parts, iterations=20, record_every=5, checkpoint_every=20, backend="local", directory="r")
+assert result.history.farthest.iloc[-1] == np.abs(result.x_bar).max()
+assert "farthest" in open("r/history.csv").readline() and "farthest" in rd.load("r").history
+assert "farthest" in json.load(open("r/checkpoint/manifest.json"))["columns"]
+both = rd.compare(game, parts[1], {"dream": parts[2]}, max_sfo=400, seeds=(0, 1), backend="local", progress=False)
+assert both.curves("sfo", "farthest")["median"].notna().any() and both.to_reach(1e9, "farthest").reached[0] == 2
+facts = json.loads(page(collect(result)).split('id="facts">')[1].split("</script>")[0])
+assert facts["metrics"]["farthest"]["name"] == "the farthest coordinate" and facts["metrics"]["farthest"]["log"]
+assert "farthest" in facts["packed"][0]["columns"] and facts["targets"]["farthest"] is not None
+menu = axes.controls(Query("?y=farthest"))[0].children[1]
+assert menu.value == "farthest" and {"value": "farthest", "label": "the farthest coordinate"} in menu.options
+"""
+
+
+def test_a_metric_is_one_entry(tmp_path):
+    """Added to a copy of the package, it is in history, files, checkpoint, curves, report and the dashboard's menus."""
+    package = Path(rd.__file__).parent
+    shutil.copytree(package, tmp_path / "raydream", ignore=shutil.ignore_patterns("__pycache__"))
+    entries = tmp_path / "raydream" / "columns" / "metrics.py"
+    before, end, after = entries.read_text().partition(")  # fmt: skip\n")
+    entries.write_text(before + ENTRY + after)
+    done = subprocess.run(
+        [sys.executable, "-c", LOOK], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert end and done.returncode == 0, done.stderr[-3000:]
