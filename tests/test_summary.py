@@ -22,7 +22,8 @@ import raydream as rd
 from raydream import columns
 from raydream.agents.ledger import Ledger
 from raydream.running.progress import Progress, time_left
-from raydream.running.stopping import Limits
+from raydream.running.stopping import reached
+from raydream.storage.settings import Limits
 from raydream.studies.curves import quantile, reach_table, resample, resampled_curves
 
 INF = math.inf
@@ -162,10 +163,10 @@ def test_every_limit_reads_a_column():
     """`Limits` and the columns name each other."""
     assert {field.name for field in fields(Limits)} == {*columns.LIMITED}
     row = dict.fromkeys(columns.RECORDED, 5.0)
-    assert Limits().reached(row) is None
-    assert Limits(max_sfo=5).reached(row) == ("budget", "sfo = 5 reached the limit 5")
-    assert Limits(max_sfo=6, max_rounds=6, max_seconds=5.1, target_grad_norm=4.9).reached(row) is None
-    assert Limits(max_sfo=5, target_primal=5).reached(row)[0] == "target", "a run that got there was not cut short"
+    assert reached(Limits(), row) is None
+    assert reached(Limits(max_sfo=5), row) == ("budget", "sfo = 5 reached the limit 5")
+    assert reached(Limits(max_sfo=6, max_rounds=6, max_seconds=5.1, target_grad_norm=4.9), row) is None
+    assert reached(Limits(max_sfo=5, target_primal=5), row)[0] == "target", "a run that got there was not cut short"
 
 
 def test_a_column_that_is_better_when_it_is_more():
