@@ -6,6 +6,7 @@
             InnerMaximumError   (RuntimeError) the maximum over y was not found
             RecordError         (ValueError) a run directory that cannot be read
                 CheckpointError     a checkpoint that cannot be gone on from
+            ActorsBroken        some actors are gone, or links between them are: a run mends it, and nobody else sees it
             AgentsLost          (RuntimeError) actors were lost again and again
             AgentsHang          (RuntimeError) somebody never sends, and the others wait
             LinkError           (RuntimeError) a frame or a peer that is not what it should be
@@ -41,6 +42,14 @@ class RecordError(RaydreamError, ValueError):
 
 class CheckpointError(RecordError):
     """A checkpoint that cannot be gone on from."""
+
+
+class ActorsBroken(RaydreamError):
+    """Some actors are gone (`lost`), or links between them are."""
+
+    def __init__(self, lost: set[int], why: str) -> None:
+        super().__init__(why)
+        self.lost = lost
 
 
 class AgentsLost(RaydreamError, RuntimeError):

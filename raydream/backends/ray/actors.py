@@ -56,7 +56,7 @@ class Actors:
         ]
 
     def ask(self, call: Callable[[Any, int], Any], numbers: Iterable[int] | None = None) -> dict[int, Any]:
-        """What call(handle, number) brings from each of these actors; `Broken` where some are lost."""
+        """What call(handle, number) brings from each of these actors; `ActorsBroken` where some are lost."""
         asked = self.handles if numbers is None else numbers
         calls = {call(self.handles[number], number): number for number in asked}
         return Question(calls, self.router, self._tell_to_stop, self._diagnosed).answers()

@@ -10,18 +10,10 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayError
 from raydream.backends.ray.agent import Failure
 from raydream.backends.ray.hang import Hang
 from raydream.backends.ray.routing import Router
-from raydream.errors import AgentsHang, LinkError, LinkTimeout
+from raydream.errors import ActorsBroken, AgentsHang, LinkError, LinkTimeout
 
 GRACE_SECONDS = 10.0  # how long actors may take to answer once they have been told to stop
 FETCH_SECONDS = 60.0  # how long an answer that is there may take to arrive
-
-
-class Broken(Exception):
-    """Some actors are gone, or links between them are. This can be mended."""
-
-    def __init__(self, lost: set[int], why: str) -> None:
-        super().__init__(why)
-        self.lost = lost
 
 
 class Question:
@@ -97,9 +89,9 @@ class Question:
             raise AgentsHang(self._hang.sentence)
         if self._lost:
             agents = [str(agent) for number in sorted(self._lost) for agent in self._router.hosted(number)]
-            raise Broken(self._lost, f"lost agent{'s' if len(agents) > 1 else ''} {', '.join(agents)}")
+            raise ActorsBroken(self._lost, f"lost agent{'s' if len(agents) > 1 else ''} {', '.join(agents)}")
         if self._failures:
-            raise Broken(set(), str(next(iter(self._failures.values())).error))
+            raise ActorsBroken(set(), str(next(iter(self._failures.values())).error))
 
 
 def _cause(error: RayError) -> str:

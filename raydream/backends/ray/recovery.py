@@ -7,9 +7,8 @@ from typing import TypeVar
 from raydream.agents.ledger import Ledger
 from raydream.backends.protocol import Keep, Names, Recovery, Snapshot
 from raydream.backends.ray.actors import Actors
-from raydream.backends.ray.calls import Broken
 from raydream.backends.ray.snapshots import gathered, rows_of
-from raydream.errors import AgentsLost
+from raydream.errors import ActorsBroken, AgentsLost
 
 T = TypeVar("T")
 
@@ -65,7 +64,7 @@ class Recovering:
 
     def _persist(self, action: Callable[[], T]) -> T:
         """Do it; when actors or links are lost, bring them back, roll back, and do it again."""
-        broken: Broken | None = None
+        broken: ActorsBroken | None = None
         while True:
             try:
                 if broken or not self._actors.complete:
@@ -73,14 +72,14 @@ class Recovering:
                     self._roll_back()
                     broken = None
                 return action()
-            except Broken as error:
+            except ActorsBroken as error:
                 broken = error
                 self._failures += 1
                 self._note(error)
                 if self._failures >= ATTEMPTS:
                     raise AgentsLost(f"actors were lost {ATTEMPTS} times in a row; the last time: {error}") from None
 
-    def _note(self, broken: Broken) -> None:
+    def _note(self, broken: ActorsBroken) -> None:
         """What the result will say of this."""
         lost = sorted(broken.lost)
         self.recoveries.append(
