@@ -1,10 +1,12 @@
 """Headless Chromium, for the tests that look at pages as a person does."""
 
+import importlib
 import shutil
 import tempfile
 from contextlib import contextmanager
 
 import pytest
+from waiting import PATIENCE, wait_until
 
 
 @contextmanager
@@ -23,7 +25,8 @@ def chromium():
                      f"user-data-dir={profile}", "window-size=1366,768"):  # fmt: skip
             options.add_argument(f"--{flag}")
         started = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-        started.set_script_timeout(60)
+        started.set_script_timeout(PATIENCE)
+        started.set_page_load_timeout(PATIENCE)
         try:
             yield started
         finally:
@@ -44,6 +47,23 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
         self.driver.get(address)
 
+    def insist(self, what, find, act):
+        """Find something and act on it; where it was drawn anew, is not ready, or the act says False, do it again."""
+        passing = unready()
+
+        def done():
+            try:
+                found = find()
+                return bool(found) and act(found) is not False
+            except passing:
+                return False
+
+        wait_until(done, lambda: f"{what}; the page says: {self.text()[:1500]}")
+
+    def text(self):
+        """What is to be read on the page."""
+        return self.ask("return document.body.innerText")
+
     def ask(self, script, *arguments):
         """What a script returns in the page."""
         return self.driver.execute_script(script, *arguments)
@@ -51,3 +71,15 @@ class Browser:
     def complaints(self):
         """What the console has said since it was asked last."""
         return [entry for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+def unready():
+    """What a browser says of an element that was drawn anew, or that cannot be used yet."""
+    said = importlib.import_module("selenium.common.exceptions")
+    return (
+        said.StaleElementReferenceException,
+        said.ElementNotInteractableException,
+        said.ElementClickInterceptedException,
+        said.MoveTargetOutOfBoundsException,
+        said.NoSuchElementException,
+    )

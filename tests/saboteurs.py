@@ -5,6 +5,8 @@ import signal
 import time
 from pathlib import Path
 
+from waiting import PATIENCE
+
 
 class Sabotaged:
     """A problem of which one agent does something bad at its n-th gradient (or when it is built), once."""
@@ -52,6 +54,6 @@ class BadShard:
             time.sleep(3600)
         if self.deed == "meet":  # wait for a second process that has come as far
             (Path(self.flag) / f"here-{os.getpid()}").touch()
-            deadline = time.monotonic() + 100
+            deadline = time.monotonic() + PATIENCE
             while len(list(Path(self.flag).glob("here-*"))) < 2 and time.monotonic() < deadline:
                 time.sleep(0.02)

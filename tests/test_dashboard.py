@@ -578,7 +578,7 @@ def test_however_often_resume_is_pressed_one_program_starts(root, tmp_path, monk
     for thread in pressing:
         thread.start()
     for thread in pressing:
-        thread.join(timeout=60)
+        thread.join(timeout=300)
     assert len(started) == 1
 
 
@@ -589,7 +589,7 @@ def test_nothing_is_imported_from_a_run_directory(root, tmp_path):
     for name in ("numpy", "raydream", "sitecustomize", "json"):
         (tmp_path / "r" / f"{name}.py").write_text("import pathlib; pathlib.Path('pwned').touch(); raise SystemExit(7)")
     jobs.resume("r")
-    assert jobs._programs["r"][0].wait(timeout=120) == 2
+    assert jobs._programs["r"][0].wait(timeout=300) == 2
     assert "no checkpoint" in jobs.look("r").log() and not list(tmp_path.rglob("pwned"))
 
 

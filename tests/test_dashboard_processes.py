@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,32 +19,32 @@ import pytest
 from browsing import Browser, chromium
 from conftest import leftovers
 from laws import run
+from waiting import PATIENCE, end, started, wait_until
 
 import raydream as rd
 from raydream import specs
 
+AGAIN = 10  # seconds after which somebody whose click did nothing clicks once more
 SCRIPTS = Path(__file__).resolve().parent.parent / "dashboards"
-PATIENCE = 120  # seconds, on a busy machine
 
 
 @contextmanager
 def dashboard(root, *options, program=None):
-    """`raydream dashboard`, or another program that serves it, and the address that it prints."""
-    program = subprocess.Popen(
-        program or [sys.executable, "-m", "raydream", "dashboard", str(root), "--port", "0", *options],
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True,
-    )  # fmt: skip
-    lines = []
-    reading = threading.Thread(target=lambda: lines.extend(program.stderr), daemon=True)
-    try:
-        line = program.stderr.readline()
+    """`raydream dashboard`, or another program that serves it, and the address that it prints. Ctrl-C ends it."""
+    words = program or [sys.executable, "-m", "raydream", "dashboard", str(root), "--port", "0", *options]
+    with started(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as server:
+        line = server.stderr.readline()
+        lines = []
+        reading = threading.Thread(target=lambda: lines.extend(server.stderr), daemon=True)
         reading.start()
-        yield re.search(r"http://\S+", line).group().rstrip("/")
-    finally:
-        program.send_signal(signal.SIGINT)
-        code = program.wait(timeout=60)
-        reading.join(timeout=10)
-        program.stderr.close()
+        try:
+            yield re.search(r"http://\S+", line).group().rstrip("/")
+        except BaseException:
+            end(server)
+            raise
+        server.send_signal(signal.SIGINT)
+        code = server.wait(timeout=PATIENCE)
+        reading.join(timeout=PATIENCE)
     assert code == 0
     assert not [one for one in lines if "Traceback" in one or "Error" in one], lines
 
@@ -75,6 +75,7 @@ def browser():
 @pytest.fixture
 def user(browser):
     """Whatever the user did, nothing complained in the console."""
+    browser.driver.get("about:blank")  # the page before may still ask a server that has ended
     browser.complaints()
     yield browser
     assert browser.complaints() == []
@@ -85,14 +86,7 @@ class User(Browser):
 
     def wait(self, what, script, *arguments):
         """Until a script returns something true; what it returned."""
-        deadline = time.monotonic() + PATIENCE
-        while not (found := self.ask(script, *arguments)):
-            assert time.monotonic() < deadline, f"waited in vain for {what}; the page says: {self.text()[:1500]}"
-            threading.Event().wait(0.1)
-        return found
-
-    def text(self):
-        return self.ask("return document.body.innerText")
+        return wait_until(lambda: self.ask(script, *arguments), lambda: f"{what}; the page says: {self.text()[:1500]}")
 
     def see(self, words):
         """Wait until the page says it."""
@@ -101,27 +95,46 @@ class User(Browser):
     def control(self, name):
         """The control that is in the URL under this name."""
         selector = f"""[id='{{"name":"{name}","type":"state"}}']"""
-        self.wait(name, "return document.querySelector(arguments[0])", selector)
-        return self.driver.find_element("css selector", selector)
+        return self.ask("return document.querySelector(arguments[0])", selector)
 
     def type(self, name, value):
-        self.fill(self.control(name), value)
+        """Put a value into a control."""
+        self.fill(name, lambda: self.control(name), value)
 
-    def fill(self, field, value):
-        field.send_keys("\ue009a\ue000", "\ue017", str(value), "\ue004")  # all of it, away with it, the new value, on
+    def fill(self, what, find, value):
+        """Put a value into a field."""
+        keys = ("\ue009a\ue000", "\ue017", str(value), "\ue004")  # all of it, away with it, the value, on
+
+        def write(field):
+            field.send_keys(*keys)
+            return self.ask("return arguments[0].value", find()) == str(value)
+
+        self.insist(what, find, write)
 
     def choose(self, name, text):
         """Open a list and take what it says."""
-        self.control(name).click()
         script = (
             "return [...document.querySelectorAll('.dash-dropdown-content .dash-options-list-option, "
             ".dash-dropdown-content [role=option]')].find(e => e.innerText.trim() === arguments[0])"
         )
-        self.wait(text, script, text).click()
+
+        def take(control):
+            control.click()
+            return self.soon(lambda: self.ask(script, text)) and self.ask(script, text).click()
+
+        self.insist(f"{name}: {text}", lambda: self.control(name), take)
+
+    def soon(self, fact):
+        """Whether a fact comes true before one would try again."""
+        try:
+            return bool(wait_until(fact, seconds=AGAIN))
+        except AssertionError:
+            return False
 
     def press(self, id):
+        """Press a button."""
         script = "const e = document.getElementById(arguments[0]); return e && e.offsetParent ? e : null"
-        self.wait(id, script, id).click()
+        self.insist(id, lambda: self.ask(script, id), lambda found: found.click())
 
     def points(self, graph):
         """How many points each line of a figure has."""
@@ -140,31 +153,25 @@ class User(Browser):
         return self.ask(script, graph)
 
     def wait_for_points(self, graph, least):
-        deadline = time.monotonic() + PATIENCE
-        while max(self.points(graph), default=0) < least:
-            assert time.monotonic() < deadline, f"{graph} has {self.points(graph)}; the page says: {self.text()[:1500]}"
-            threading.Event().wait(0.1)
+        """Until the longest line of a figure has so many points."""
+        wait_until(
+            lambda: max(self.points(graph), default=0) >= least,
+            lambda: f"points of {graph}, which has {self.points(graph)}; the page says: {self.text()[:1500]}",
+        )
         return max(self.points(graph))
 
-    def drag(self, selector, start, end):
-        """Drag the mouse over a part of an element's width."""
+    def drag(self, selector, start, end, fact):
+        """Drag the mouse over a part of an element's width, until that makes a fact true."""
         chains = importlib.import_module("selenium.webdriver.common.action_chains")
-        element = self.driver.find_element("css selector", selector)
-        width = element.rect["width"]
-        chain = chains.ActionChains(self.driver).move_to_element_with_offset(element, (start - 0.5) * width, 0)
-        chain.click_and_hold().move_by_offset((end - start) * width / 2, 3)
-        chain.move_by_offset((end - start) * width / 2, 0).release().perform()
 
-    def settle(self, script):
-        """Until a script has returned the same for a second and a half."""
-        last, since = None, time.monotonic()
-        deadline = since + PATIENCE
-        while time.monotonic() - since < 1.5:
-            now = self.ask(script)
-            if now != last:
-                last, since = now, time.monotonic()
-            assert time.monotonic() < deadline, f"it does not settle: {now}"
-            threading.Event().wait(0.1)
+        def move(element):
+            width = element.rect["width"]
+            chain = chains.ActionChains(self.driver).move_to_element_with_offset(element, (start - 0.5) * width, 0)
+            chain.click_and_hold().move_by_offset((end - start) * width / 2, 3)
+            chain.move_by_offset((end - start) * width / 2, 0).release().perform()
+            return self.soon(fact)
+
+        self.insist(selector, lambda: self.driver.find_element("css selector", selector), move)
 
     def wait_for_state(self, *wanted):
         self.wait(
@@ -220,8 +227,7 @@ def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, ro
 
     # It goes on from there to the end.
     total = done + 25
-    field = user.driver.find_element("id", "live-total")
-    user.fill(field, total)
+    user.fill("the total", lambda: user.ask("return document.getElementById('live-total')"), total)
     user.press("live-resume")
     user.wait_for_state("completed")
     user.see("Agents' distance to the mean")
@@ -235,8 +241,11 @@ def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, ro
     # It is ticked in the list with another, and compared.
     user.go(address)
     for name in ("mine", "rival"):
-        script = "return [...document.querySelectorAll('.line')].find(e => e.innerText.includes(arguments[0]))"
-        user.wait(name, script, name).find_element("css selector", "input").click()
+        script = (
+            "return [...document.querySelectorAll('.line')].find(e => e.innerText.includes(arguments[0]))"
+            "?.querySelector('input')"
+        )
+        user.insist(name, partial(user.ask, script, name), lambda box: box.click())
     user.wait("the link", "return document.getElementById('compare-link').href.includes('rival')")
     user.press("compare-link")
     user.wait_for_points("compare-curve", 20)
@@ -256,10 +265,7 @@ def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, ro
 
 def assert_ended(pid):
     """The driver, its actors and its Ray are gone."""
-    deadline = time.monotonic() + PATIENCE
-    while leftovers(pid):
-        assert time.monotonic() < deadline, leftovers(pid)
-        threading.Event().wait(0.2)
+    wait_until(lambda: not leftovers(pid), lambda: f"the end of {leftovers(pid)}")
 
 
 @pytest.mark.parametrize("script", ["live", "compare", "topology_lab", "theory"])
@@ -367,15 +373,26 @@ def test_zooming_in_shows_every_record(user, address, root):
     drawn = user.wait_for_points("live-curve", 1000)
     assert drawn <= 30_000
     graph = "document.querySelector('#live-curve .js-plotly-plot')"
+
+    def span():
+        low, high = user.ask(f"return {graph}._fullLayout.xaxis.range")
+        return high - low
+
     for _ in range(3):  # drag over a tenth of the width, three times
-        user.drag("#live-curve .nsewdrag", 0.5, 0.6)
-        user.settle(f"return {graph}._fullLayout.xaxis.range.join() + {graph}.calcdata[0].length")
-    low, high = user.ask(f"return {graph}._fullLayout.xaxis.range")
-    assert high - low < 1500
-    rows_in_sight = range(int(np.ceil(low / 7)), int(high // 7) + 1)
-    script = f"return {graph}.calcdata[0].filter(p => p.x >= arguments[0] && p.x <= arguments[1]).map(p => [p.x, p.y])"
-    seen = user.ask(script, low, high)
-    assert seen == [[7 * i, pytest.approx(table.grad_norm[i], rel=1e-12)] for i in rows_in_sight]
+        whole = span()
+        user.drag("#live-curve .nsewdrag", 0.5, 0.6, lambda whole=whole: span() < whole / 2)
+    assert span() < 1500
+    script = (
+        f"const [low, high] = {graph}._fullLayout.xaxis.range;"
+        f"return [low, high, {graph}.calcdata[0].filter(p => p.x >= low && p.x <= high).map(p => [p.x, p.y])]"
+    )
+
+    def every_record_is_drawn():
+        low, high, seen = user.ask(script)
+        rows_in_sight = range(int(np.ceil(low / 7)), int(high // 7) + 1)
+        return seen == [[7 * i, pytest.approx(table.grad_norm[i], rel=1e-12)] for i in rows_in_sight]
+
+    wait_until(every_record_is_drawn, lambda: f"every record of {user.ask(script)}")
 
 
 def test_fifty_runs_are_compared(user, address, root):

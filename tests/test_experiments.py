@@ -17,7 +17,7 @@ def outcome_of(script, out):
     """The result files of a tiny run: {name: rows}, and what was printed."""
     done = subprocess.run(
         [sys.executable, str(FOLDER / f"{script}.py"), "--tiny", "--out", str(out)],
-        capture_output=True, text=True, timeout=300, cwd=out, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=900, cwd=out, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     tables = {path.stem: list(csv.DictReader(path.read_text().splitlines())) for path in out.glob("*.csv")}
@@ -131,7 +131,7 @@ def test_help_names_the_sizes(script):
         [sys.executable, str(FOLDER / f"{script}.py"), "--help"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=True,
     )
     assert "--quick" in done.stdout and "--out" in done.stdout

@@ -210,8 +210,7 @@ def test_patience_ends_and_names_who_was_waited_for():
     with Group(ring(3), patience=0.3) as group:
         group.connect()
         zero, heard = np.zeros(1), {j: np.zeros(1) for j in (1, 2)}
-        threading.Timer(0.0, lambda: group.links[2]._links[0].socket.sendall(
-            HEADER.pack(RUN, 1, 2, 1, 8) + struct.pack("d", 0.0))).start()  # fmt: skip
+        group.links[2]._links[0].socket.sendall(HEADER.pack(RUN, 1, 2, 1, 8) + struct.pack("d", 0.0))
         with pytest.raises(LinkTimeout) as caught:
             group.links[0].exchange({j: [bytes_of(zero)] for j in heard}, {j: [bytes_of(heard[j])] for j in heard})
         assert caught.value.waits_for == (1,) and caught.value.round == 1

@@ -100,7 +100,7 @@ def test_a_killed_driver_lets_go(tmp_path):
     with program:
         assert program.stdout.readline() == "driving\n" and lock.is_locked(tmp_path)
         program.kill()
-        program.wait(timeout=60)
+        program.wait(timeout=300)
         assert lock.is_locked(tmp_path) is False
 
 

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import ray
-from ray._private import ray_logging
+from ray._private import ray_constants, ray_logging
 
 # One token per process: Ray reads it once.
 _TOKEN = secrets.token_hex(32)
+
+START_SECONDS = 600  # how long the parts of a Ray of our own may take to find each other
 
 # What a Ray of our own is started with, unless the user has set it.
 QUIET = {
@@ -28,6 +30,11 @@ QUIET = {
     "RAY_DEDUP_LOGS": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_worker_niceness": "0",
+    # A machine that is ten times slower, or busy, is no reason to give up.
+    "RAY_gcs_server_port_wait_time_s": str(START_SECONDS),
+    "RAY_raylet_start_wait_time_s": str(START_SECONDS),
+    "RAY_worker_register_timeout_seconds": str(START_SECONDS),
+    "RAY_agent_register_timeout_ms": str(1000 * START_SECONDS),
 }
 
 
@@ -47,21 +54,27 @@ def attached(address: str | None, cpus: int) -> Iterator[None]:
                 ray.shutdown()
             return
         with _folder() as folder, _environment({**QUIET, **_marks()}), _no_banner():
-            ray.init(
-                address="local",
-                num_cpus=cpus,
-                num_gpus=0,
-                object_store_memory=_store_size(),
-                include_dashboard=False,
-                log_to_driver=False,
-                configure_logging=False,
-                logging_level=logging.ERROR,
-                _temp_dir=str(folder),
-            )
+            _start(cpus, folder / "r")  # Ray opens that one to everybody; the folder around it stays ours
             try:
                 yield
             finally:
                 ray.shutdown(wait_for_processes=True)
+
+
+def _start(cpus: int, folder: Path) -> None:
+    """A Ray on this machine that nobody else can reach."""
+    with _on_loopback():
+        ray.init(
+            address="local",
+            num_cpus=cpus,
+            num_gpus=0,
+            object_store_memory=_store_size(),
+            include_dashboard=False,
+            log_to_driver=False,
+            configure_logging=False,
+            logging_level=logging.ERROR,
+            _temp_dir=str(folder),
+        )
 
 
 def _connect(address: str) -> None:
@@ -85,9 +98,12 @@ def _store_size() -> int:
 
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
-    """A private folder for Ray's session; its path is short, since Unix sockets allow 107 characters."""
+    """A folder for Ray's session that nobody else can enter.
+
+    Its path is short, since those of Unix sockets have at most 107 characters.
+    """
     base = tempfile.gettempdir()
-    base = base if len(base) <= 30 else "/tmp"
+    base = base if len(base) <= 20 else "/tmp"
     _sweep(Path(base))
     folder = Path(tempfile.mkdtemp(prefix=f"rd-{os.getpid()}-", dir=base))
     try:
@@ -142,6 +158,21 @@ def _environment(settings: dict[str, str]) -> Iterator[None]:
         for name in touched:
             os.environ.pop(name, None)
         os.environ.update(before)
+
+
+@contextlib.contextmanager
+def _on_loopback() -> Iterator[None]:
+    """A Ray that is started meanwhile listens on 127.0.0.1 alone.
+
+    Ray replaces a loopback address that it is given by one that others can reach, except where it takes clusters to
+    be impossible.
+    """
+    before = ray_constants.ENABLE_RAY_CLUSTER
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
 
 
 @contextlib.contextmanager
