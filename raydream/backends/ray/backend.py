@@ -28,7 +28,7 @@ class RayBackend:
     """
 
     name: ClassVar[str] = "ray"
-    says: ClassVar[str] = "every agent a Ray actor, on this machine or on a cluster"
+    says: ClassVar[str] = "every agent a Ray actor"
     in_process: ClassVar[bool] = False
     agents_per_actor: Packing = 1
     links: str = "direct"
