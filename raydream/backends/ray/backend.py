@@ -14,6 +14,8 @@ from raydream.checks import choice, number, positive
 if TYPE_CHECKING:
     from raydream.backends.ray.session import RaySession
 
+PLACEMENTS = ("spread", "one-per-node")
+
 
 @dataclass(frozen=True)
 class RayBackend:
@@ -40,7 +42,7 @@ class RayBackend:
     def __post_init__(self) -> None:
         block_sizes(self.agents_per_actor, *_sample(self.agents_per_actor))
         choice("links", self.links, LINKS)
-        choice("placement", self.placement, ("spread", "one-per-node"))
+        choice("placement", self.placement, PLACEMENTS)
         if number("cpus_per_actor", self.cpus_per_actor) < 0:
             raise ValueError(f"`cpus_per_actor` must not be negative; got {self.cpus_per_actor!r}.")
         positive("patience", self.patience)

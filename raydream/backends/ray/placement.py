@@ -6,9 +6,7 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from raydream.backends.ray.links.protocol import DELIVERY
-from raydream.checks import choice
 
-PLACEMENTS = ("spread", "one-per-node")
 CONTROL = "control"  # the group of an actor's threads that hear orders
 # A block occupies the actor's main thread; it must hear orders and, by Ray links, neighbours meanwhile.
 GROUPS = {CONTROL: 2, DELIVERY: 4}
@@ -18,7 +16,7 @@ class Placement:
     """Starts actors on the cluster that Ray is connected to."""
 
     def __init__(self, actors: int, placement: str, cpus: float) -> None:
-        self._kind = choice("placement", placement, PLACEMENTS)
+        self._kind = placement
         self._cpus = cpus
         self._check(actors)
 
