@@ -25,6 +25,18 @@ needs_data = pytest.mark.skipif(not (DATA / "a9a.bz2").exists(), reason="set RAY
 run = partial(rd.run, backend="local")
 
 
+def assert_same_bits(found, wanted):
+    """History (except seconds), the agents' distances, ledger, outcome, final arrays and x_out."""
+    assert found.history.drop(columns="seconds").equals(wanted.history.drop(columns="seconds"))
+    assert found.arrays.keys() == wanted.arrays.keys()
+    for name in wanted.arrays:
+        assert np.array_equal(found.arrays[name], wanted.arrays[name]), name
+    for name in ("x_bar", "y_bar", "x_out"):
+        assert np.array_equal(getattr(found, name), getattr(wanted, name)), name
+    assert np.array_equal(found.distances, wanted.distances, equal_nan=True)
+    assert (found.ledger, found.outcome) == (wanted.ledger, wanted.outcome)
+
+
 class Witness:
     """A problem whose agents log every oracle call as (agent, z, batch)."""
 

@@ -26,7 +26,7 @@ from raydream.data import load, read_libsvm, split, store, synthetic
 from raydream.data.libsvm import Rows, careful, contents, parse, quick
 from raydream.types import Array
 
-_SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+_SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 REAL = Path(os.environ.get("RAYDREAM_DATA") or _SHARED)
 
 TINY = b"-1 1:0.5 3:-2e-3\n+1 2:1 # a remark\n\n-1 \n+1 1:1 2:0.1 3:.25\r\n"
@@ -405,7 +405,7 @@ def know(monkeypatch: pytest.MonkeyPatch, name: str, text: bytes, ending: str = 
 def test_importing_the_data_layer_is_light() -> None:
     """`import raydream.data` loads neither the downloader nor its bar nor pandas nor ray."""
     code = "import sys, raydream.data; print({'pooch', 'tqdm', 'pandas', 'requests', 'ray'} & set(sys.modules))"
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

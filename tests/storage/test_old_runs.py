@@ -9,7 +9,7 @@ import pytest
 
 import raydream as rd
 
-OLD = Path(__file__).parent / "data" / "v0.1.0"
+OLD = Path(__file__).parents[1] / "golden" / "v0.1.0"
 
 
 @pytest.fixture

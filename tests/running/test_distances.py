@@ -6,8 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from laws import run
-from test_ray import assert_same_bits
+from laws import assert_same_bits, run
 
 import raydream as rd
 from raydream.problems import QuadraticGame

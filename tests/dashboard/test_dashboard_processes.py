@@ -25,7 +25,7 @@ import raydream as rd
 from raydream import specs
 
 AGAIN = 10  # seconds after which somebody whose click did nothing clicks once more
-SCRIPTS = Path(__file__).resolve().parent.parent / "dashboards"
+SCRIPTS = Path(__file__).resolve().parents[2] / "dashboards"
 
 
 @contextmanager

@@ -905,7 +905,7 @@ def test_as_many_agents_as_samples_are_allowed() -> None:
 @pytest.fixture(scope="module")
 def a9a() -> tuple[Any, Array]:
     """The a9a data, from $RAYDREAM_DATA or the folder of shared data beside the repository."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
     folder = Path(os.environ.get("RAYDREAM_DATA") or beside)
     if not any((folder / f"a9a{ending}").is_file() for ending in ("", ".bz2", ".xz", ".gz")):
         pytest.skip("there is no a9a here; set RAYDREAM_DATA to a folder with it")

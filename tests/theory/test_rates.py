@@ -12,7 +12,7 @@ from raydream.algorithms.facts import Facts
 from raydream.algorithms.table import rates, why_none
 from raydream.theory.rates import CASES, Order, Rate, Term
 
-README = (Path(__file__).resolve().parent.parent / "README.md").read_text()
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 
 # Written by hand from Table 1 of the DREAM paper; gda, sgda (Lin et al.) and dgda-vr (Zhang et al.) from their papers.
 # method: (SFO, rounds), each a list of powers of (kappa, 1/epsilon, N, m)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).resolve().parent.parent / "experiments"
+FOLDER = Path(__file__).resolve().parents[2] / "experiments"
 
 
 def outcome_of(script, out):

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import leftovers
-from laws import run
-from test_ray import assert_same_bits
+from laws import assert_same_bits, run
 from waiting import PATIENCE, started, wait_until
 
 import raydream as rd
@@ -116,7 +115,7 @@ def test_an_error_ends_the_program_with_a_sentence(tmp_path, start):
     assert not leftovers(process.pid)
 
 
-README = (Path(__file__).resolve().parent.parent / "README.md").read_text()
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 
 
 def commands_of_the_cluster_section():
@@ -134,7 +133,10 @@ def cluster(tmp_path):
     port = free_port()
     quick = '{"health_check_initial_delay_ms":0,"health_check_period_ms":500,"health_check_failure_threshold":3}'
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    environment |= {"RAY_AUTH_MODE": "disabled", "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    environment |= {
+        "RAY_AUTH_MODE": "disabled",
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path]),
+    }
     folder = f"/tmp/rd-{os.getpid()}-cluster"
     size = ["--num-cpus=4", "--block", "--disable-usage-stats", "--object-store-memory=100000000"]
     processes = []

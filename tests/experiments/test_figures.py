@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).resolve().parent.parent / "experiments"
+FOLDER = Path(__file__).resolve().parents[2] / "experiments"
 
 
 @pytest.mark.parametrize(("script", "axis"), [("figure_1_sfo", "sfo"), ("figure_2_rounds", "rounds")])

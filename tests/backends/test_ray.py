@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import ray
 from conftest import RAY_CPUS, listening, numbers_with
-from laws import run
+from laws import assert_same_bits, run
 from letters import letters_in
 from saboteurs import Sabotaged
 from test_links import ATTACKS, attack
@@ -40,18 +40,6 @@ def game(agents=8):
 @pytest.fixture(scope="module")
 def expected():
     return run(game(), RING, METHOD, iterations=23, record_every=5)
-
-
-def assert_same_bits(found, wanted):
-    """History (except seconds), the agents' distances, ledger, outcome, final arrays and x_out."""
-    assert found.history.drop(columns="seconds").equals(wanted.history.drop(columns="seconds"))
-    assert found.arrays.keys() == wanted.arrays.keys()
-    for name in wanted.arrays:
-        assert np.array_equal(found.arrays[name], wanted.arrays[name]), name
-    for name in ("x_bar", "y_bar", "x_out"):
-        assert np.array_equal(getattr(found, name), getattr(wanted, name)), name
-    assert np.array_equal(found.distances, wanted.distances, equal_nan=True)
-    assert (found.ledger, found.outcome) == (wanted.ledger, wanted.outcome)
 
 
 def plain(backend):

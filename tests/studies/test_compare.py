@@ -8,9 +8,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from laws import Witness
+from laws import Witness, assert_same_bits
 from saboteurs import Sabotaged
-from test_ray import assert_same_bits
 
 import raydream as rd
 from raydream import specs

@@ -9,10 +9,9 @@ import time
 from itertools import pairwise
 
 import pytest
-from laws import run
+from laws import assert_same_bits, run
 from saboteurs import Sabotaged
 from test_checkpoint import METHOD, RING, game
-from test_ray import assert_same_bits
 
 import raydream as rd
 from raydream.errors import Interrupted
