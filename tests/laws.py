@@ -24,6 +24,27 @@ needs_data = pytest.mark.skipif(not (DATA / "a9a.bz2").exists(), reason="set RAY
 
 run = partial(rd.run, backend="local")
 
+STEPS = dict(eta=0.03, gamma=0.5)
+# every method, in every form
+METHODS_UNDER_TEST = {
+    "dream": rd.DREAM(**STEPS, p=0.4, b=4, K=2),
+    "gt-da": rd.GTDA(**STEPS),
+    "gt-da, one ascent step": rd.GTDA(**STEPS, R=1),
+    "gt-gda, cta": rd.GTGDA(**STEPS),
+    "gt-gda, atc": rd.GTGDA(**STEPS, form="atc"),
+    "gt-srvr, cta": rd.GTSRVR(**STEPS),
+    "gt-srvr, atc": rd.GTSRVR(**STEPS, form="atc", Q=5, b=3),
+    "gt-srvr, whole shards": rd.GTSRVR(**STEPS, Q=7, b=None),
+    "dm-hsgd": rd.DMHSGD(**STEPS, beta=0.1, b=4, b0=9),
+    "dm-hsgd, decaying": rd.DMHSGD(**STEPS, beta=0.5, b=3, b0=None, decay=10),
+    "dgda-vr": rd.DGDAVR(**STEPS, Q=3, b=4),
+    "dgda-vr, large batches": rd.DGDAVR(**STEPS, Q=5, b=2, b_large=9),
+    "gda": rd.GDA(**STEPS),
+    "sgda": rd.SGDA(**STEPS, b=6),
+    "dgda": rd.DGDA(**STEPS),
+    "dgda, sampled": rd.DGDA(**STEPS, b=5),
+}
+
 
 def assert_same_bits(found, wanted):
     """History (except seconds), the agents' distances, ledger, outcome, final arrays and x_out."""

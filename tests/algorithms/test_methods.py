@@ -9,7 +9,7 @@ from typing import Literal, Optional, Union
 
 import numpy as np
 import pytest
-from laws import Witness, drive_in_blocks, session_for, states_of
+from laws import METHODS_UNDER_TEST, STEPS, Witness, drive_in_blocks, session_for, states_of
 from reference.dgda import dgda
 from reference.dgdavr import dgdavr
 from reference.dmhsgd import dmhsgd
@@ -37,27 +37,8 @@ from raydream.report.plot import mixing_of
 from raydream.studies.setting import needs_one_machine
 
 RING, ALONE = rd.topology.ring(8), rd.topology.ring(1)
-STEPS = dict(eta=0.03, gamma=0.5)
 ONE_MACHINE = (rd.GDA, rd.SGDA)
 
-METHODS_UNDER_TEST = {
-    "dream": rd.DREAM(**STEPS, p=0.4, b=4, K=2),
-    "gt-da": rd.GTDA(**STEPS),
-    "gt-da, one ascent step": rd.GTDA(**STEPS, R=1),
-    "gt-gda, cta": rd.GTGDA(**STEPS),
-    "gt-gda, atc": rd.GTGDA(**STEPS, form="atc"),
-    "gt-srvr, cta": rd.GTSRVR(**STEPS),
-    "gt-srvr, atc": rd.GTSRVR(**STEPS, form="atc", Q=5, b=3),
-    "gt-srvr, whole shards": rd.GTSRVR(**STEPS, Q=7, b=None),
-    "dm-hsgd": rd.DMHSGD(**STEPS, beta=0.1, b=4, b0=9),
-    "dm-hsgd, decaying": rd.DMHSGD(**STEPS, beta=0.5, b=3, b0=None, decay=10),
-    "dgda-vr": rd.DGDAVR(**STEPS, Q=3, b=4),
-    "dgda-vr, large batches": rd.DGDAVR(**STEPS, Q=5, b=2, b_large=9),
-    "gda": rd.GDA(**STEPS),
-    "sgda": rd.SGDA(**STEPS, b=6),
-    "dgda": rd.DGDA(**STEPS),
-    "dgda, sampled": rd.DGDA(**STEPS, b=5),
-}
 TRACKED = {
     name: method for name, method in METHODS_UNDER_TEST.items() if not isinstance(method, rd.GDA | rd.SGDA | rd.DGDA)
 }

@@ -1,6 +1,7 @@
 """Every agent an actor: the same bits as in one process, whatever happens on the way."""
 
 import os
+import socket
 import tempfile
 import threading
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 import ray
 from conftest import RAY_CPUS, listening, numbers_with
-from laws import assert_same_bits, run
+from laws import METHODS_UNDER_TEST, assert_same_bits, run
 from letters import letters_in
 from saboteurs import Sabotaged
 from test_links import ATTACKS, attack
@@ -22,6 +23,7 @@ from raydream.backends.ray import session as session_module
 from raydream.backends.ray.actors import Actors
 from raydream.backends.ray.agent import Agent
 from raydream.backends.ray.links import LINKS, Terms
+from raydream.backends.ray.runtime import attached
 from raydream.backends.ray.session import RaySession
 from raydream.constraints import Ball
 from raydream.errors import AgentsHang, AgentsLost
@@ -318,14 +320,8 @@ def _actors():
     return list(actors().values())
 
 
-def methods_under_test():
-    from test_methods import METHODS_UNDER_TEST
-
-    return METHODS_UNDER_TEST.items()
-
-
 @pytest.mark.parametrize(
-    ("name", "method"), methods_under_test(), ids=lambda value: value if isinstance(value, str) else ""
+    ("name", "method"), METHODS_UNDER_TEST.items(), ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_every_method_gives_the_same_bits_on_actors(name, method):
     """All methods, on actors of one and three agents; one-machine methods on one actor."""
@@ -335,3 +331,16 @@ def test_every_method_gives_the_same_bits_on_actors(name, method):
     backend = rd.RayBackend(agents_per_actor=1 if alone else [1, 3])
     found = rd.run(problem, topology, method, iterations=9, record_every=4, backend=backend)
     assert_same_bits(found, run(problem, topology, method, iterations=9, record_every=4))
+
+
+def test_an_address_of_another_ray_is_not_passed_over(shared_ray):
+    """Where Ray is there already, naming another one is refused; naming this one is fine."""
+    here = ray.get_runtime_context().gcs_address
+    with attached(here, 1), attached("auto", 1), attached(None, 1):
+        pass
+    with pytest.raises(ConnectionError, match="did not answer"), attached("127.0.0.1:1", 1):
+        pass
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        other = f"127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(ValueError, match="must be that of the Ray which this program has joined"):
+            attached(other, 1).__enter__()

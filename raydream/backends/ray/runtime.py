@@ -23,6 +23,8 @@ _TOKEN = secrets.token_hex(32)
 
 START_SECONDS = 600  # how long the parts of a Ray of our own may take to find each other
 
+_CONNECTED: list[str] = []  # the address by which this process has joined a Ray, while it has
+
 # What a Ray of our own is started with, unless the user has set it.
 QUIET = {
     "RAY_AUTH_TOKEN": _TOKEN,  # ray.init() turns authentication on by itself; with this it writes no token file
@@ -42,15 +44,18 @@ QUIET = {
 def attached(address: str | None, cpus: int) -> Iterator[None]:
     """Ray while this lasts: the one already initialised, the one at `address` or $RAY_ADDRESS, or one of our own."""
     if ray.is_initialized():
+        _refuse_another(address)
         yield
         return
     named = address or os.environ.get("RAY_ADDRESS")
     with _terminate_as_before():
         if named:
             _connect(named)
+            _CONNECTED.append(named)
             try:
                 yield
             finally:
+                _CONNECTED.clear()
                 ray.shutdown()
             return
         with _folder() as folder, _environment({**QUIET, **_marks()}), _no_banner():
@@ -77,17 +82,44 @@ def _start(cpus: int, folder: Path) -> None:
         )
 
 
-def _connect(address: str) -> None:
-    host, colon, port = address.rpartition(":")
+def _refuse_another(address: str | None) -> None:
+    """Ray is there already: an address of another one cannot be heeded, and must not be passed over."""
+    if address is None or address in ("auto", *_CONNECTED):
+        return
+    here = ray.get_runtime_context().gcs_address
     try:
-        if colon and port.isdigit():  # Ray itself would try for minutes
-            socket.create_connection((host.removeprefix("ray://").strip("[]"), int(port)), timeout=10).close()
+        there = _peer(address)
+    except OSError as error:
+        raise ConnectionError(
+            f"`address` must be that of a running Ray; {address!r} did not answer ({error})."
+        ) from None
+    if here not in (address, there):
+        raise ValueError(
+            f"`address` must be that of the Ray which this program has joined, {here}; got {address!r}. "
+            "Leave it out, or call ray.shutdown() first."
+        )
+
+
+def _peer(address: str) -> str:
+    """Whoever answers at host:port, as ip:port; an address of another form is nobody's."""
+    host, colon, port = address.rpartition(":")
+    if not (colon and port.isdigit()):
+        return ""
+    with socket.create_connection((host.removeprefix("ray://").strip("[]"), int(port)), timeout=10) as connection:
+        return ":".join(map(str, connection.getpeername()[:2]))
+
+
+def _connect(address: str) -> None:
+    try:
+        _peer(address)  # Ray itself would try for minutes
         ray.init(address=address, log_to_driver=False, configure_logging=False, logging_level=logging.ERROR)
     except (OSError, RuntimeError, ValueError) as error:
-        first = str(error).strip().splitlines()[0]
-        raise ConnectionError(
-            f"`address` must be that of a running Ray; {address!r} did not answer ({first})."
-        ) from None
+        raise _unanswered(address, error) from None
+
+
+def _unanswered(address: str, error: Exception) -> ConnectionError:
+    first = str(error).strip().splitlines()[0]
+    return ConnectionError(f"`address` must be that of a running Ray; {address!r} did not answer ({first}).")
 
 
 def _store_size() -> int:
