@@ -1,5 +1,6 @@
 """Direct links between actors, tested on real sockets without Ray."""
 
+import contextlib
 import socket
 import struct
 import threading
@@ -166,7 +167,8 @@ def test_a_frame_of_another_length_is_refused():
         def talk(i):
             size = (3, 10**6)[i]
             said, heard = np.zeros(size), np.zeros(3)
-            group.links[i].exchange({1 - i: [bytes_of(said)]}, {1 - i: [bytes_of(heard)]})
+            with contextlib.suppress(*[LinkLost] * i):  # the sender may see the line go dead before all is sent
+                group.links[i].exchange({1 - i: [bytes_of(said)]}, {1 - i: [bytes_of(heard)]})
 
         with pytest.raises(LinkError, match="its length is not the expected one"):
             group.each(talk, who=[0, 1])
