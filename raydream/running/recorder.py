@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from raydream.algorithms.method import parameters_of
+from raydream.algorithms.method import parameter_of
 from raydream.backends.protocol import Snapshot
 from raydream.columns import RECORDED, names
 from raydream.columns.lyapunov import add_lyapunov, pieces
@@ -25,8 +25,7 @@ class Recorder:
 
     def __init__(self, problem: Problem, method: Any, diagnostics: bool) -> None:
         self.problem, self.diagnostics = problem, diagnostics
-        given = parameters_of(method)
-        self._eta, self._p = float(given.get("eta", 1.0)), float(given.get("p") or 1.0)
+        self._eta, self._p = float(parameter_of(method, "eta", 1.0)), float(parameter_of(method, "p", None) or 1.0)
         self.rows: list[dict[str, float]] = []
         self.names = ("Z", "G", "S") if diagnostics else ("Z", "S")  # the arrays that a record needs
         self._shards = [problem.local(i) for i in range(problem.agents)] if diagnostics else []

@@ -157,3 +157,30 @@ def test_a_projection_that_mixes_rows_is_refused():
     game.constraint = SimpleNamespace(project=lambda y: y / max(1.0, np.linalg.norm(y)))
     with pytest.raises(ValueError, match=r"`constraint\.project` must accept rows"):
         run(game, RING, dream(), iterations=5)
+
+
+class PlainDescent:
+    """A user's method that is no dataclass: its parameters are attributes."""
+
+    def __init__(self, eta, gamma):
+        self.eta, self.gamma = eta, gamma
+
+    def init(self, agents):
+        Z = agents.start()
+        G = agents.gradient(Z)
+        return rd.algorithms.Tracked(Z, G, G)
+
+    def step(self, s, agents, t, coin):
+        WZ, WS = yield s.Z, s.S
+        Z = agents.project(agents.descend_ascend(WZ, s.S, self.eta, self.gamma))
+        G = agents.gradient(Z)
+        return rd.algorithms.Tracked(Z, G, WS + G - s.G)
+
+
+def test_diagnostics_know_the_step_of_a_method_that_is_no_dataclass():
+    """C = ||Z - 1 z_bar||^2 + eta^2 ||S - 1 s_bar||^2 with its own eta; it is GT-GDA, and has GT-GDA's numbers."""
+    game, ring = rd.problems.QuadraticGame.random(4, seed=1), rd.topology.ring(4)
+    options = {"iterations": 6, "record_every": 2, "diagnostics": True}
+    plain = run(game, ring, PlainDescent(0.05, 0.3), **options).history
+    known = run(game, ring, rd.GTGDA(eta=0.05, gamma=0.3), **options).history
+    assert plain.drop(columns="seconds").equals(known.drop(columns="seconds"))
