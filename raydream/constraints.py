@@ -5,6 +5,7 @@ block it came in. A row that is not finite raises nothing and warns of nothing: 
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -49,7 +50,7 @@ class Everything:
 
 
 @dataclass(frozen=True)
-class _OfRadius:
+class _OfRadius(ABC):
     """A set that one radius describes, in every dimension. `_onto` projects one row."""
 
     radius: float
@@ -61,8 +62,8 @@ class _OfRadius:
     def project(self, y: npt.ArrayLike) -> Array:
         return _row_by_row(self._onto, y)
 
-    def _onto(self, row: Array) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def _onto(self, row: Array) -> Array: ...
 
 
 @dataclass(frozen=True)
