@@ -1,4 +1,4 @@
-"""Tests on two processes, each with a small Ray of its own where it needs one; pure ones first; nothing left behind."""
+"""Tests on four processes, each with a small Ray where it needs one; pure ones first; nothing left behind."""
 
 import os
 import tempfile
