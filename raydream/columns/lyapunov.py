@@ -32,7 +32,7 @@ def pieces(at: Point, shards: Sequence[LocalProblem], eta: float) -> dict[str, f
     """
     Z, G, S, dim = at.arrays["Z"], at.arrays.get("G"), at.arrays.get("S"), at.problem.dim_x
     found = {
-        "gap": at.P - at.problem.value(at.x_bar, at.y_bar),
+        "gap": at.gap,
         "C": spread(Z) + eta**2 * (0.0 if S is None else spread(S)),
     }
     if G is None:

@@ -36,6 +36,13 @@ class Point:
         return self._primal_and_gradient[1]
 
     @cached_property
+    def gap(self) -> float:
+        """P(x_bar) - f(x_bar, y_bar): how far y is from the best response, in units of f; NaN where not finite."""
+        if not (np.isfinite(self.x_bar).all() and np.isfinite(self.y_bar).all()):
+            return float("nan")
+        return self.P - self.problem.value(self.x_bar, self.y_bar)
+
+    @cached_property
     def _primal_and_gradient(self) -> tuple[float, Array]:
         """From one best response where the problem offers that."""
         if not np.isfinite(self.x_bar).all():
@@ -71,6 +78,10 @@ METRICS = (
     Metric(
         name="tracking", kind="metric", label="tracking error ‖S − 1s̄‖²", short="tracking", log=True,
         measure=lambda at: spread(at.arrays.get("S")),
+    ),
+    Metric(
+        name="dual_gap", kind="metric", label="dual gap P(x̄) − f(x̄, ȳ)", short="dual gap", log=True,
+        measure=lambda at: at.gap,
     ),
 )  # fmt: skip
 

@@ -43,6 +43,8 @@ def test_metrics_are_measured_at_the_mean(game):
     assert last.grad_norm == pytest.approx(np.linalg.norm(game.primal_gradient(result.x_bar)), rel=1e-12)
     assert last.consensus == pytest.approx(np.linalg.norm(Z - Z.mean(axis=0)) ** 2, rel=1e-9)
     assert last.tracking == pytest.approx(np.linalg.norm(S - S.mean(axis=0)) ** 2, rel=1e-9)
+    assert last.dual_gap > 0
+    assert last.dual_gap == pytest.approx(last.primal - game.value(result.x_bar, result.y_bar), rel=1e-12)
 
 
 def test_evaluation_is_never_billed(game):
