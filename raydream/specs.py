@@ -25,6 +25,7 @@ __all__ = [
     "build_problem",
     "build_topology",
     "parse_parameters",
+    "remember",
     "spec_of",
 ]
 
@@ -60,7 +61,7 @@ def build_method(name: str, parameters: Mapping[str, Any]) -> Any:
 def build_topology(name: str, agents: int, parameters: Mapping[str, Any]) -> Topology:
     """A topology by its builder's name."""
     builder = TOPOLOGIES[checks.choice("topology", name.replace("_", "-"), TOPOLOGIES)]
-    built: Topology = _remember(call(builder, name, parameters, agents), name, parameters)
+    built: Topology = remember(call(builder, name, parameters, agents), name, parameters)
     return built
 
 
@@ -70,12 +71,12 @@ def build_problem(name: str, agents: int, parameters: Mapping[str, Any], *, neve
     never_from  a folder from which nothing is imported
     """
     if ":" in name:
-        return _remember(call(_import(name, never_from), name, parameters), name, parameters)
+        return remember(call(_import(name, never_from), name, parameters), name, parameters)
     maker = PROBLEMS[checks.choice("problem", name, PROBLEMS)]
-    return _remember(call(maker, name, parameters, agents), name, parameters)
+    return remember(call(maker, name, parameters, agents), name, parameters)
 
 
-def _remember(thing: Thing, name: str, parameters: Mapping[str, Any]) -> Thing:
+def remember(thing: Thing, name: str, parameters: Mapping[str, Any]) -> Thing:
     """Note beside a thing how it was built, so that run.json can say it; what cannot be followed goes without."""
     with contextlib.suppress(TypeError):
         weakref.finalize(thing, _SPECS.pop, id(thing), None).atexit = False

@@ -3,25 +3,28 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.backends.plan import Plan
 from raydream.storage.record import ProblemRecord, RunRecord, TopologyRecord
+from raydream.storage.start import read_start
 from raydream.topology import Topology, from_entries
-from raydream.types import Array
 
 
 def plan_again(folder: Path, record: RunRecord, problem: Any, topology: Topology | None, method: Any) -> Plan:
     """The plan of the run in a directory; problem, topology and method as they are given, else as the record says."""
     return Plan.build(
-        _problem(folder, record.problem) if problem is None else _repeated(folder, record.problem, problem),
-        _topology(folder, record.topology) if topology is None else topology,
+        problem_again(folder, record.problem, problem),
+        topology_again(folder, record.topology) if topology is None else topology,
         _method(record) if method is None else method,
         seed=record.seed,
-        start=_start(folder),
+        start=read_start(folder),
     )
+
+
+def problem_again(folder: Path, record: ProblemRecord, given: Any = None) -> Any:
+    """The problem that the user gives, or whose name the user repeats; without either, as the record says."""
+    return _problem(folder, record) if given is None else _repeated(folder, record, given)
 
 
 def _problem(folder: Path, record: ProblemRecord) -> Any:
@@ -47,9 +50,11 @@ def _repeated(folder: Path, record: ProblemRecord, given: Any) -> Any:
     return specs.build_problem(given, record.agents, record.spec.parameters, never_from=folder)
 
 
-def _topology(folder: Path, record: TopologyRecord) -> Topology:
+def topology_again(folder: Path, record: TopologyRecord) -> Topology:
+    """The network, from its matrix, else by its name."""
     if record.W is not None:
-        return from_entries(record.W, record.m, record.name)
+        network = from_entries(record.W, record.m, record.name)
+        return network if record.spec is None else specs.remember(network, record.spec.name, record.spec.parameters)
     if record.spec is None:
         raise ValueError(f"`topology` must be given: {str(folder)!r} does not say how it was made.")
     return specs.build_topology(record.spec.name, record.m, record.spec.parameters)
@@ -60,11 +65,3 @@ def _method(record: RunRecord) -> Any:
     if name not in METHODS:
         raise ValueError(f"`method` must be given: {name!r} is not one of this package's.")
     return specs.build_method(name, record.method.parameters)
-
-
-def _start(folder: Path) -> tuple[Array, Array] | None:
-    """A start of the user's own."""
-    if not (folder / "start.npz").exists():
-        return None
-    with open(folder / "start.npz", "rb") as raw, np.load(raw, allow_pickle=False) as file:
-        return file["x0"], file["y0"]

@@ -13,7 +13,8 @@ from raydream.algorithms.method import Method, kind_of, parameters_of
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend
 from raydream.problems.completed import Completed
-from raydream.problems.protocol import Constants
+from raydream.problems.protocol import Constants, Problem
+from raydream.specs import Spec
 from raydream.storage.record import Entries, MethodRecord, ProblemRecord, RunRecord, TopologyRecord
 from raydream.storage.settings import Settings
 from raydream.theory import dream_parameters, starting_gap
@@ -28,8 +29,8 @@ def describe(plan: Plan, settings: Settings, backend: Backend) -> RunRecord:
     import scipy
 
     return RunRecord(
-        problem=_problem(plan),
-        topology=_topology(plan),
+        problem=described_problem(plan.problem, plan.problem_spec),
+        topology=described_topology(plan.topology, plan.topology_spec),
         method=described_method(plan.method),
         seed=plan.seed,
         settings=settings,
@@ -52,8 +53,8 @@ def described_method(method: Method) -> MethodRecord:
     return MethodRecord(name_of(kind_of(method)), parameters_of(method))
 
 
-def _problem(plan: Plan) -> ProblemRecord:
-    problem = plan.problem
+def described_problem(problem: Problem, spec: Spec | None) -> ProblemRecord:
+    """What is known of a problem, and how it was named."""
     return ProblemRecord(
         name=type(_given(problem)).__name__,
         agents=problem.agents,
@@ -61,13 +62,13 @@ def _problem(plan: Plan) -> ProblemRecord:
         dim_x=problem.dim_x,
         dim_y=problem.dim_y,
         constraint=repr(problem.constraint),
-        spec=plan.problem_spec,
+        spec=spec,
     )
 
 
-def _topology(plan: Plan) -> TopologyRecord:
-    network = plan.topology
-    return TopologyRecord(network.name, network.m, network.second_eigenvalue, plan.topology_spec, _entries(network))
+def described_topology(network: Topology, spec: Spec | None) -> TopologyRecord:
+    """What is known of a network, and how it was named."""
+    return TopologyRecord(network.name, network.m, network.second_eigenvalue, spec, _entries(network))
 
 
 def _entries(topology: Topology) -> Entries | None:

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Place, Recovery
 from raydream.storage.checkpoint import Checkpoint, fingerprint
@@ -21,6 +19,7 @@ from raydream.storage.files import whole_file, write_json
 from raydream.storage.history import header, line_of
 from raydream.storage.record import Driver, RunRecord
 from raydream.storage.result import Result
+from raydream.storage.start import write_start
 
 OLD = 15.0  # seconds after which a `stop` was not meant for a run that starts now
 PULSE = 0.5  # least seconds between two writings of progress.json
@@ -51,8 +50,7 @@ class RunDirectory:
         """Say that the run is under way, and lay down the start and the rows that are known already."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if self._record.own_start:
-            with whole_file(self.folder / "start.npz") as file:
-                np.savez(file, x0=self._plan.start[0], y0=self._plan.start[1])
+            write_start(self.folder, self._plan.start)
         with whole_file(self.folder / "history.csv") as file:
             file.write(header() + b"".join(line_of(row) for row in rows))
         self._begun = True
