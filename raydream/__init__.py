@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from raydream import theory as theory
     from raydream import topology as topology
     from raydream.algorithms import *  # noqa: F403  every method
+    from raydream.algorithms.facts import Range as Range
     from raydream.backends.local import LocalBackend as LocalBackend
     from raydream.backends.ray import RayBackend as RayBackend
     from raydream.running.run import resume as resume
@@ -26,23 +27,24 @@ if TYPE_CHECKING:
     from raydream.storage.result import load as load
     from raydream.studies.compare import compare as compare
     from raydream.studies.comparison import Comparison as Comparison
-    from raydream.studies.tune import tune as tune
-    from raydream.studies.tuning import Tuning as Tuning
+    from raydream.studies.tuning.tune import tune as tune
+    from raydream.studies.tuning.tuning import Tuning as Tuning
     from raydream.topology import mixing as mixing
 
 # The same names as above, for programs that run (a test compares the two); methods are found in their registry.
 _NAMES = {
     "Comparison": "raydream.studies.comparison",
     "LocalBackend": "raydream.backends.local",
+    "Range": "raydream.algorithms.facts",
     "RayBackend": "raydream.backends.ray",
     "Result": "raydream.storage.result",
-    "Tuning": "raydream.studies.tuning",
+    "Tuning": "raydream.studies.tuning.tuning",
     "compare": "raydream.studies.compare",
     "load": "raydream.storage.result",
     "mixing": "raydream.topology",
     "resume": "raydream.running.run",
     "run": "raydream.running.run",
-    "tune": "raydream.studies.tune",
+    "tune": "raydream.studies.tuning.tune",
 }
 _MODULES = ("algorithms", "constraints", "data", "errors", "problems", "theory", "topology")
 

@@ -92,3 +92,7 @@ class Interrupted(KeyboardInterrupt):
 
 class MixingWarning(UserWarning):
     """The method's mixing amplifies disagreement instead of damping it."""
+
+
+class StudyWarning(UserWarning):
+    """A study is asked for that says less than it seems to."""

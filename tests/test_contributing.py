@@ -116,7 +116,7 @@ def test_tuning_and_the_readme_s_table_know_it(followed):
     said = told(
         followed,
         "import raydream as rd\n"
-        "from raydream.studies.spaces import grid_of\n"
+        "from raydream.studies.tuning.spaces import grid_of\n"
         "from raydream.algorithms.table import markdown, rates\n"
         "from raydream.report import theme\n"
         "print(sorted(grid_of('wide', 'mine', rd.Mine, ['mine'])))\n"

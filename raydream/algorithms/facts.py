@@ -2,11 +2,45 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import log10
 from typing import Any, Literal
 
+from raydream.checks import positive
 from raydream.theory.rates import Case, Rate
 
-Values = tuple[float | str | None, ...]  # that a search tries for a parameter; None is the method's own choice
+
+@dataclass(frozen=True)
+class Range:
+    """All numbers between two bounds, searched on a logarithmic scale."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if positive("low", self.low) >= positive("high", self.high):
+            raise ValueError(f"`high` must exceed `low`; got Range({self.low:g}, {self.high:g}).")
+
+    @property
+    def decades(self) -> float:
+        """How many powers of ten it spans."""
+        return log10(self.high / self.low)
+
+    def at(self, share: float) -> float:
+        """The number at this share of the way from low to high, with three digits."""
+        return self.rounded(self.low * (self.high / self.low) ** share)
+
+    def rounded(self, value: float) -> float:
+        """A number with three digits, within the bounds."""
+        return min(self.high, max(self.low, float(f"{value:.3g}")))
+
+    def grid(self) -> tuple[float, ...]:
+        """1, 3, 10, 30, ... as far as they lie in it; its bounds where none does."""
+        decades = range(int(log10(self.low)) - 1, int(log10(self.high)) + 2)
+        steps = (float(f"{digit}e{power}") for power in decades for digit in (1, 3))
+        return tuple(step for step in steps if self.low <= step <= self.high) or (self.low, self.high)
+
+
+Values = tuple[float | str | None, ...] | Range  # that a search tries; None is the method's own choice
 Grid = Mapping[str, Values]
 
 

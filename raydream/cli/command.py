@@ -3,12 +3,14 @@
 import functools
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from raydream import __version__
+from raydream.errors import StudyWarning
 
 app = typer.Typer(
     name="raydream",
@@ -32,7 +34,10 @@ def plainly(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
-            command(*arguments, **options)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", StudyWarning)
+                warnings.showwarning = _one_sentence
+                command(*arguments, **options)
         except (ValueError, TypeError, ArithmeticError, OSError, RuntimeError) as error:
             if os.environ.get("RAYDREAM_TRACEBACK") or isinstance(error, typer.Exit | typer.Abort):
                 raise
@@ -43,6 +48,10 @@ def plainly(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(130) from None
 
     return wrapped
+
+
+def _one_sentence(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"raydream: {message}", file=sys.stderr)
 
 
 @app.callback(invoke_without_command=True)

@@ -6,13 +6,20 @@ import typer
 
 if TYPE_CHECKING:
     from raydream.backends.protocol import Backend
+    from raydream.studies.tuning.tuning import Tuning
     from raydream.topology import Topology
 
 ProblemName = Annotated[str, typer.Option(help="A name that `raydream problems` lists, or package.module:make.")]
+AnyProblem = Annotated[
+    str | None,
+    typer.Option(help="A name that `raydream problems` lists, or package.module:make (default: robust-logistic)."),
+]
 DataName = Annotated[
     str | None, typer.Option(help="Data of a problem on data: a name that `raydream data` lists, or a file.")
 ]
 Agents = Annotated[int, typer.Option(help="Number of agents.")]
+AnyAgents = Annotated[int | None, typer.Option(help="Number of agents (default: 8).")]
+AnyTopology = Annotated[str | None, typer.Option(help="A name that `raydream topology` lists (default: ring).")]
 TopologyName = Annotated[str, typer.Option(help="A name that `raydream topology` lists.")]
 MethodSettings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, such as p=0.2.")
@@ -60,6 +67,41 @@ def problem_and_network(
     built = specs.build_problem(problem, agents, chosen if data is None else {**chosen, "data": data})
     network_set = specs.parse_parameters("--topology-set", topology_set or [])
     return built, specs.build_topology(topology, getattr(built, "agents", agents), network_set)
+
+
+def refuse_contradiction(
+    tuning: "Tuning",
+    problem: str | None,
+    data: str | None,
+    agents: int | None,
+    problem_set: list[str] | None,
+    topology: str | None,
+    topology_set: list[str] | None,
+) -> None:
+    """Refuse an option that says something else than what was tuned on."""
+    from raydream import specs
+
+    kept = tuning.about.get("setting") or {}
+    tuned = {part: (kept.get(part) or {}).get("spec") or {} for part in ("problem", "topology")}
+    parameters = {part: tuned[part].get("parameters", {}) for part in tuned}
+    said: list[tuple[str, Any, Any]] = [
+        ("--problem", problem, tuned["problem"].get("name")),
+        ("--data", data, parameters["problem"].get("data")),
+        ("--agents", agents, (kept.get("topology") or {}).get("m")),
+        ("--topology", topology, tuned["topology"].get("name")),
+    ]
+    for option, words_given, part in (
+        ("--problem-set", problem_set, "problem"),
+        ("--topology-set", topology_set, "topology"),
+    ):
+        for name, value in specs.parse_parameters(option, words_given or []).items():
+            said.append((f"{option} {name}", value, parameters[part].get(name)))
+    for option, value, before in said:
+        if value is not None and value != before:
+            raise ValueError(
+                f"`{option}` contradicts `--best`, which was tuned with {before!r}; got {value!r}. Leave it out, or "
+                "tune on that."
+            )
 
 
 def backend_of(name: str, **options: Any) -> "Backend":

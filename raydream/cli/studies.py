@@ -1,7 +1,7 @@
 """compare and tune."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,6 +10,9 @@ from raydream.cli.options import (
     Address,
     Agents,
     AgentsPerActor,
+    AnyAgents,
+    AnyProblem,
+    AnyTopology,
     BackendName,
     DataName,
     MethodSettings,
@@ -20,9 +23,10 @@ from raydream.cli.options import (
     backend_of,
     numbers,
     problem_and_network,
+    refuse_contradiction,
     words,
 )
-from raydream.cli.tables import show, show_comparison
+from raydream.cli.tables import show_comparison, show_tuning
 from raydream.studies.defaults import SEARCH, SPACE
 
 
@@ -32,20 +36,23 @@ def compare(
         str | None, typer.Option(help="Names, such as dream,gt-gda (default: DREAM and the paper's baselines).")
     ] = None,
     best: Annotated[
-        str | None, typer.Option(help="A directory of `raydream tune`, whose winners are compared.")
+        str | None,
+        typer.Option(help="A directory of `raydream tune`: its winners are compared, on what they were tuned on."),
     ] = None,
-    problem: ProblemName = "robust-logistic",
+    problem: AnyProblem = None,
     data: DataName = None,
-    agents: Agents = 8,
-    topology: TopologyName = "ring",
+    agents: AnyAgents = None,
+    topology: AnyTopology = None,
     setting: MethodSettings = None,
     problem_set: ProblemSettings = None,
     topology_set: TopologySettings = None,
-    seeds: Annotated[str, typer.Option(help="Seeds, such as 0,1,2.")] = "0,1,2",
+    seeds: Annotated[str | None, typer.Option(help="Seeds, such as 0,1,2 (default: ten, or three on actors).")] = None,
     iterations: Annotated[int | None, typer.Option(help="Iterations of each run.")] = None,
     max_sfo: Annotated[int | None, typer.Option(help="Stop each run at this many SFO calls.")] = None,
     max_rounds: Annotated[int | None, typer.Option(help="Stop each run at this many rounds.")] = None,
-    record_every: Annotated[int, typer.Option(help="Iterations between two records.")] = 2,
+    record_every: Annotated[
+        int | None, typer.Option(help="Iterations between two records (default: 2; 1 with --best).")
+    ] = None,
     target: Annotated[float | None, typer.Option(help="The P to be reached, for the table of what it took.")] = None,
     directory: Annotated[str | None, typer.Option(help="Where runs are kept (default: next free in runs/).")] = None,
     backend: BackendName = "ray",
@@ -57,7 +64,7 @@ def compare(
     Example: raydream compare --methods dream,gt-srvr --data a9a --set eta=0.1 --set gamma=1 --max-rounds 200
     """
     import raydream
-    from raydream import checks, specs
+    from raydream import specs
     from raydream.backends.registry import BACKENDS
     from raydream.parameters import parameters_of
     from raydream.storage.files import next_free
@@ -65,38 +72,54 @@ def compare(
 
     packed = agents_per_actor or ("auto" if "agents_per_actor" in parameters_of(BACKENDS.find(backend)) else None)
     where = backend_of(backend, agents_per_actor=packed, address=address)
-    if topology == defaults.TOPOLOGY[0] and not topology_set:
-        topology_set = [f"{name}={value}" for name, value in defaults.TOPOLOGY[1].items()]
-    the_problem, network = problem_and_network(problem, data, agents, problem_set, topology, topology_set)
-    given = specs.parse_parameters("--set", setting or [])
+    limits: dict[str, Any] = {"iterations": iterations, "max_sfo": max_sfo, "max_rounds": max_rounds}
+    contenders: dict[str, Any] = {}
     if best is not None:
-        contenders = raydream.Tuning.load(best).best
-        if methods is not None:
-            contenders = {name: contenders[checks.choice("methods", name, contenders)] for name in words(methods)}
+        if setting:
+            raise ValueError("`--set` contradicts `--best`, which has every parameter; leave one of the two out.")
+        tuning = raydream.Tuning.load(best)
+        refuse_contradiction(tuning, problem, data, agents, problem_set, topology, topology_set)
+        contenders["best"] = tuning
+        # Only a user who repeats the name of code has it run; any other problem the tuning names by itself.
+        contenders["problem"] = problem if problem is not None and ":" in problem else None
+        contenders["methods"] = None if methods is None else words(methods)
+        told = f"winners of {best}"
     else:
+        topology = topology or defaults.TOPOLOGY[0]
+        if topology == defaults.TOPOLOGY[0] and not topology_set:
+            topology_set = [f"{name}={value}" for name, value in defaults.TOPOLOGY[1].items()]
+        problem = problem or "robust-logistic"
+        built = problem_and_network(problem, data, agents or 8, problem_set, topology, topology_set)
+        contenders["problem"], contenders["topology"] = built
+        given = specs.parse_parameters("--set", setting or [])
         names = words(methods) if methods is not None else list(defaults.METHODS)
         usual = {name: defaults.METHODS.get(name, defaults.STEPS) for name in names}
-        contenders = {name: specs.build_method(name, {**usual[name], **given}) for name in names}
-    if iterations is None and max_sfo is None and max_rounds is None:
-        max_sfo = defaults.MAX_SFO
+        contenders["methods"] = {name: specs.build_method(name, {**usual[name], **given}) for name in names}
+        if not any(limits.values()):
+            limits["max_sfo"] = defaults.MAX_SFO
+        told = f"{problem}, {built[1].name}"
     folder = Path(directory) if directory is not None else next_free(Path("runs"), "compare")
     comparison = raydream.compare(
-        the_problem, network, contenders, seeds=numbers("--seeds", seeds), iterations=iterations, max_sfo=max_sfo,
-        max_rounds=max_rounds, record_every=record_every, backend=where, directory=folder, progress=True,
+        **contenders, **limits, seeds=None if seeds is None else numbers("--seeds", seeds),
+        record_every=record_every or (2 if best is None else 1), backend=where, directory=folder, progress=True,
     )  # fmt: skip
-    show_comparison(comparison, target, f"{problem}, {network.name}")
+    show_comparison(comparison, target, told)
     print(f"Runs are kept in {folder}; the report is {comparison.report(folder / 'report.html')}.")
 
 
 @command
 def tune(
-    budget: Annotated[float, typer.Option(help="How much each trial may spend.")],
+    budget: Annotated[float, typer.Option(help="How much each trial may spend, its start included.")],
     axis: Annotated[str, typer.Option(help="Of what: sfo, rounds or seconds.")] = "sfo",
     methods: Annotated[str, typer.Option(help="Names, such as dream,gt-gda.")] = "dream,dm-hsgd,gt-da,gt-gda,gt-srvr",
-    space: Annotated[str, typer.Option(help="paper (the DREAM paper's grids) or wide.")] = SPACE,
-    search: Annotated[str, typer.Option(help="grid, random or halving.")] = SEARCH,
-    trials: Annotated[int | None, typer.Option(help="The most configurations of one method.")] = None,
-    metric: Annotated[str, typer.Option(help="primal or grad_norm, at the budget.")] = "primal",
+    space: Annotated[str, typer.Option(help="wide (steps from ranges) or paper (the DREAM paper's grids).")] = SPACE,
+    search: Annotated[str, typer.Option(help="random, halving, tpe (needs the extra of that name) or grid.")] = SEARCH,
+    trials: Annotated[
+        int | None, typer.Option(help="Configurations of each method; of finite spaces, of the largest.")
+    ] = None,
+    share: Annotated[float | None, typer.Option(help="The share of every method's finite space to try.")] = None,
+    metric: Annotated[str, typer.Option(help="The column of the history that judges, at the budget.")] = "primal",
+    widen: Annotated[int, typer.Option(help="How often steps may be looked for further out.")] = 3,
     problem: ProblemName = "robust-logistic",
     data: DataName = None,
     agents: Agents = 8,
@@ -106,6 +129,7 @@ def tune(
     seeds: Annotated[str, typer.Option(help="A configuration is judged by its median over these.")] = "0",
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Trials at a time (default: one per CPU).")] = None,
+    address: Annotated[str | None, typer.Option(help="A running Ray, all of whose nodes run trials.")] = None,
     directory: Annotated[str | None, typer.Option(help="Where trials are kept (default: next free in runs/).")] = None,
 ) -> None:
     """Find good parameters for each method, all with the same budget; the same command goes on after an interruption.
@@ -119,9 +143,12 @@ def tune(
     folder = Path(directory) if directory is not None else next_free(Path("runs"), "tune")
     tuning = raydream.tune(
         the_problem, network, words(methods), budget=budget if axis == "seconds" else int(budget), axis=axis,
-        space=space, search=search, trials=trials, metric=metric, seeds=numbers("--seeds", seeds), seed=seed,
-        workers=workers, directory=folder, progress=True,
+        space=space, search=search, trials=trials, share=share, metric=metric, widen=widen,
+        seeds=numbers("--seeds", seeds), seed=seed, workers=workers, address=address, directory=folder, progress=True,
     )  # fmt: skip
-    rows = [(name, float(tuning.winners[name]["score"]), repr(method)) for name, method in tuning.best.items()]
-    show(f"best at {budget:g} {axis}, of {len(tuning.trials)} trials", ("method", metric, "parameters"), rows)
-    print(f"Trials are kept in {folder}; compare the winners with: raydream compare --best {folder}")
+    show_tuning(tuning)
+    print(f"Trials are kept in {folder}.")
+    if not tuning.best:
+        raise ValueError("no method has a winner, so that there is nothing to compare; the table says why.")
+    code = f" --problem {problem}" if ":" in problem else ""
+    print(f"Compare the winners, on the same problem, network and budget: raydream compare --best {folder}{code}")

@@ -23,8 +23,10 @@ from raydream.storage.settings import Limits, Settings
 from raydream.studies.comparison import Comparison, Key, folder_of, read_index, write_failure, write_index
 from raydream.studies.named import checked_seeds, named_methods
 from raydream.studies.setting import ENDLESS, Setting, needs_one_machine
+from raydream.studies.tuned import taken_from
 from raydream.topology import Topology
 
+SEEDS, SEEDS_OF_ACTORS = 10, 3  # runs of each method that are made without being asked for
 Outcomes = Generator[tuple[int, Result | Exception], None, None]  # numbers of jobs, and what came of them
 LEFT = ("run.json", "history.csv", "start.npz", "failure.json")  # by an attempt that did not finish
 
@@ -36,22 +38,22 @@ class _Job:
     key: Key
     method: Any
     settings: Settings
-    start: tuple[Any, Any] | None
     backend: Backend
     folder: Path | None
 
 
 def compare(
-    problem: Any,
-    topology: Topology,
-    methods: Mapping[str, Any] | Iterable[Any],
+    problem: Any = None,
+    topology: Topology | None = None,
+    methods: Mapping[str, Any] | Iterable[Any] | None = None,
     *,
-    seeds: Iterable[int] = (0, 1, 2),
+    best: Any = None,
+    seeds: Iterable[int] | None = None,
     iterations: int | None = None,
     backend: Any = "ray",
     directory: Any = None,
     parallel: bool | None = None,
-    record_every: int = 10,
+    record_every: int | None = None,
     start: tuple[Any, Any] | None = None,
     max_sfo: int | None = None,
     max_rounds: int | None = None,
@@ -64,10 +66,13 @@ def compare(
     """Run every method with every seed on one problem and network, and return the `Comparison`.
 
     methods     name -> method, or a list of methods (named as on the command line)
-    seeds       one run of each method per seed
+    best        a `Tuning`, or the directory of one: its winners are compared (`methods` names some of them) on its
+                problem, network and start, up to its budget, with other seeds than its own
+    seeds       one run of each method per seed (default: ten in this process, three where every agent is another)
     iterations  as in `run`; None where max_sfo, max_rounds or max_seconds ends the runs
     backend     as in `run`. Runs whose agents are processes follow one another; "local" runs go side by side
     directory   where each run is kept, in <method>/seed-<seed>; runs that are finished there are not run again
+    record_every  as in `run` (default: 10; 1 for the winners of a tuning, which were judged where the budget ends)
     parallel    whether local runs go side by side in other processes (default), or one by one in this one: same bits
     progress    True: a bar on a terminal, lines elsewhere; False: neither; None: a bar on a terminal
 
@@ -75,17 +80,35 @@ def compare(
     with its sentence. Ctrl-C leaves what is finished in `directory` and in the exception's `comparison`.
     The other arguments are those of `run`.
     """
-    named, numbers = named_methods(methods), checked_seeds(seeds)
-    limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal)
-    settings = Settings(_iterations(iterations, limits, named), record_every, None, diagnostics, limits)
     where = backend_from(backend)
     if parallel and not where.in_process:
         raise ValueError('`parallel` needs backend="local": elsewhere every agent is a process already.')
-    setting = Setting.around(problem, topology, named.values())
+    limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal)
+    usual = SEEDS if where.in_process else SEEDS_OF_ACTORS
+    if best is not None:
+        tuned = taken_from(best, problem, topology, methods, start)
+        problem, topology, start, methods = (
+            tuned.setting.problem, tuned.setting.topology, tuned.setting.start, tuned.winners,
+        )  # fmt: skip
+        numbers = tuned.fresh_seeds(usual) if seeds is None else checked_seeds(seeds)
+        if iterations is None and not limits.given():
+            limits = Limits(**tuned.limits)
+        tuned.warn(numbers, limits.given())
+        title, missing = tuned.title, tuned.missing
+    else:
+        for name, given in (("problem", problem), ("topology", topology), ("methods", methods)):
+            if given is None:
+                raise TypeError(f"`{name}` must be given, or `best`, a tuning that says it.")
+        numbers, title, missing = checked_seeds(range(usual) if seeds is None else seeds), "", {}
+    assert topology is not None and methods is not None
+    named = named_methods(methods)
+    every = record_every if record_every is not None else 10 if best is None else 1
+    settings = Settings(_iterations(iterations, limits, named), every, None, diagnostics, limits)
+    setting = Setting.around(problem, topology, named.values(), start)
     root = None if directory is None else Path(directory)
-    comparison = Comparison({}, identity=setting.identity(start), directory=root)
+    comparison = Comparison({}, identity=setting.identity(), directory=root, tuned=title, missing=missing)
     jobs = [
-        _Job((name, seed), method, settings, start, where, _folder(root, name, seed))
+        _Job((name, seed), method, settings, where, _folder(root, name, seed))
         for seed in numbers
         for name, method in named.items()
     ]
@@ -129,7 +152,7 @@ def _attempt(setting: Setting, job: _Job) -> Result | Exception:
         for name in LEFT:
             (job.folder / name).unlink(missing_ok=True)
     try:
-        plan = setting.plan(job.method, job.key[1], job.start)
+        plan = setting.plan(job.method, job.key[1])
         alone = plan.topology.m < setting.topology.m
         backend = job.backend.for_agents(plan.topology.m) if alone else job.backend
         return run_plan(plan, backend, job.settings, job.folder, progress=False)
@@ -161,7 +184,7 @@ def _take_finished(
     comparison.results = {job.key: load(job.folder) for job in jobs if job.folder and _is_finished(setting, job)}
     methods = {name: described_method(completed(method)).to_json() for name, method in named.items()}
     known = sorted({*index.get("seeds", []), *seeds})
-    write_index(root, comparison.identity, index.get("methods", {}) | methods, known)
+    write_index(root, comparison, index.get("methods", {}) | methods, known)
 
 
 def _index_of_the_same(root: Path, identity: dict[str, str]) -> dict[str, Any]:
@@ -182,7 +205,7 @@ def _is_finished(setting: Setting, job: _Job) -> bool:
     if not (job.folder / "run.json").exists():
         return False
     found = read_record(job.folder)
-    wanted = describe(setting.plan(job.method, job.key[1], job.start, warn=False), job.settings, job.backend)
+    wanted = describe(setting.plan(job.method, job.key[1], warn=False), job.settings, job.backend)
     theirs, ours = _telling(found), _telling(RunRecord.from_json(json.loads(json.dumps(wanted.to_json()))))
     other = [part for part in ours if theirs[part] != ours[part]]
     if other:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import raydream
-from raydream.columns import COSTS
+from raydream.columns import COSTS, LIMITED
 from raydream.storage.files import write_json
 from raydream.storage.reading import read_record
 from raydream.storage.result import Result, load
 from raydream.studies.curves import reach_table, resampled_curves
+from raydream.studies.standings import differences, finals, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +27,8 @@ class Comparison:
     failures  the sentences of those that ended with an error
     skipped   run directories that could not be read, with the reason
     identity  what tells the problem, network and start from others
+    tuned     how the parameters were found, where they are a tuning's winners
+    missing   the methods that were tuned and won nothing, and why
     """
 
     results: dict[Key, Result]
@@ -33,6 +36,8 @@ class Comparison:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     identity: dict[str, str] = field(default_factory=dict)
     directory: Path | None = None
+    tuned: str = ""
+    missing: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         methods = ", ".join(dict.fromkeys(name for name, _ in [*self.results, *self.failures]))
@@ -85,10 +90,44 @@ class Comparison:
     ) -> "pd.DataFrame":
         """SFO, rounds, bytes and seconds to first reach a target: median and quantiles over seeds, by method.
 
-        A seed that did not reach it counts as infinity; `reached` says how many of the `seeds` did.
+        `reached` says how many of the `seeds` got there. One that did not counts as dearer than all others, and a
+        median or quantile that falls on such a seed is NaN.
         """
-        histories: dict[Key, pd.DataFrame | None] = {key: result.history for key, result in self.results.items()}
-        return reach_table(histories | dict.fromkeys(self.failures), target, metric, quantiles)
+        histories: dict[Key, pd.DataFrame | None] = {**self._histories, **dict.fromkeys(self.failures)}
+        return reach_table(histories, target, metric, quantiles)
+
+    def finals(self, metric: str = "primal", x: str | None = None, at: float | None = None) -> "pd.DataFrame":
+        """Each method's median over seeds with its 95 % interval, its dual gap, and in how many runs y has followed.
+
+        At the last records within the budget of the runs, or at their end where they have none; or, where `x` names a
+        cost, at the price `at` (default: the most that all have spent).
+        """
+        return finals(self._histories, metric, *self._price(x, at))
+
+    def differences(self, metric: str = "primal", x: str | None = None, at: float | None = None) -> "pd.DataFrame":
+        """For each pair of methods the mean difference over shared seeds with its 95 % interval, and whether it is
+        decided; ratios, which equality makes 1, of a metric that falls by orders of magnitude."""
+        return differences(self._histories, metric, *self._price(x, at))
+
+    def verdict(self, metric: str = "primal", x: str | None = None, at: float | None = None) -> str:
+        """Who leads, in one sentence, as far as the seeds decide it."""
+        return verdict(self._histories, metric, *self._price(x, at))
+
+    def _price(self, x: str | None, at: float | None) -> tuple[str | None, float | None]:
+        """Where runs are judged: at the price that is given, else at the one budget that all had."""
+        if x is not None:
+            return x, at
+        budgets = {
+            tuple((LIMITED[name].name, value) for name, value in result.record.settings.limits.given().items()
+                  if LIMITED[name].kind == "cost")
+            for result in self.results.values()
+        }  # fmt: skip
+        common = budgets.pop() if len(budgets) == 1 else ()
+        return common[0] if len(common) == 1 else (None, None)
+
+    @property
+    def _histories(self) -> "dict[Key, pd.DataFrame]":
+        return {key: result.history for key, result in self.results.items()}
 
     def curves(
         self,
@@ -114,7 +153,7 @@ class Comparison:
                     f"`directory` must not hold a run already; {str(folder_of(root, key))!r} does. Choose another."
                 )
         methods = {name: result.record.method.to_json() for (name, _), result in self.results.items()}
-        write_index(root, self.identity, methods, sorted({seed for _, seed in [*self.results, *self.failures]}))
+        write_index(root, self, methods, sorted({seed for _, seed in [*self.results, *self.failures]}))
         for key, result in self.results.items():
             result.save(folder_of(root, key))
         for key, sentence in self.failures.items():
@@ -136,7 +175,8 @@ class Comparison:
             index = read_index(root)
         except ValueError as error:
             found.skipped.append((str(root / "comparison.json"), str(error)))
-        found.identity = index.get("identity", {})
+        found.identity, found.tuned = index.get("identity", {}), str(index.get("tuned", ""))
+        found.missing = dict(index.get("missing") or {})
         order = list(index.get("methods", {}))
         for folder in sorted(folders, key=lambda one: (_place(order, one.parent.name), one.parent.name, _seed_of(one))):
             key = folder.parent.name, _seed_of(folder) or 0
@@ -161,10 +201,13 @@ def write_failure(folder: Path, key: Key, sentence: str) -> None:
     write_json(folder / "failure.json", {"method": key[0], "seed": key[1], "sentence": sentence})
 
 
-def write_index(root: Path, identity: dict[str, str], methods: dict[str, Any], seeds: list[int]) -> None:
-    """comparison.json: the methods and seeds, and what tells the problem from others."""
+def write_index(root: Path, comparison: Comparison, methods: dict[str, Any], seeds: list[int]) -> None:
+    """comparison.json: the methods and seeds, how they were found, and what tells the problem from others."""
     root.mkdir(parents=True, exist_ok=True)
-    record = {"raydream": raydream.__version__, "identity": identity, "methods": methods, "seeds": seeds}
+    record = {
+        "raydream": raydream.__version__, "identity": comparison.identity, "methods": methods, "seeds": seeds,
+        "tuned": comparison.tuned, "missing": comparison.missing,
+    }  # fmt: skip
     write_json(root / "comparison.json", record)
 
 

@@ -83,8 +83,9 @@ def reach_table(
 ) -> "pd.DataFrame":
     """One row per method: how many seeds reached the target, and the median cost over all of them, with quantiles.
 
-    A seed that did not reach the target within its run (or has no history, because it failed) counts as infinity,
-    so that a method is not made to look better by the seeds on which it got nowhere.
+    A seed that did not reach the target within its run (or has no history, because it failed) counts as dearer than
+    all others, so that a method is not made to look better by the seeds on which it got nowhere; a quantile that
+    falls on such a seed is not known, NaN.
     """
     import pandas as pd
 
@@ -101,8 +102,9 @@ def reach_table(
         row["reached"] = sum(any(map(math.isfinite, cost.values())) for cost in costs)
         for name in COSTS:
             spent = [cost[name] for cost in costs]
-            row |= {name: quantile(spent, 0.5)}
-            row |= {f"{name}_low": quantile(spent, quantiles[0]), f"{name}_high": quantile(spent, quantiles[1])}
+            for end, part in zip(("", "_low", "_high"), (0.5, *quantiles), strict=True):
+                found = quantile(spent, part)
+                row[f"{name}{end}"] = found if math.isfinite(found) else math.nan
         rows.append(row)
     columns = ["method", "seeds", "reached", *(f"{cost}{end}" for cost in COSTS for end in ("", "_low", "_high"))]
     return pd.DataFrame(rows, columns=columns)

@@ -20,4 +20,4 @@ METHODS: dict[str, dict[str, Any]] = {
     "gt-srvr": {"eta": 0.3, "gamma": 30.0, "b": 64},
 }
 
-SPACE, SEARCH = "wide", "random"  # where `tune` looks, and how
+SPACE, SEARCH, TRIALS = "wide", "random", 36  # where `tune` looks, how, and how often

@@ -1,4 +1,4 @@
-"""What methods are set against: one problem and network, pooled for methods of one machine, and told from others."""
+"""What methods are set against: one problem, network and start, pooled for methods of one machine."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,21 +21,26 @@ class Setting:
     """The problem and its network, and the problem on one machine where a method needs that.
 
     specs  how problem and network were named, which travels with them to other processes
+    start  (x0, y0) where it is not the problem's own
     """
 
     problem: Any
     topology: Topology
     pooled: Any = None
     specs: tuple[Spec | None, Spec | None] = (None, None)
+    start: tuple[Any, Any] | None = None
 
     @classmethod
-    def around(cls, problem: Any, topology: Topology, methods: Iterable[Any]) -> "Setting":
+    def around(
+        cls, problem: Any, topology: Topology, methods: Iterable[Any], start: tuple[Any, Any] | None = None
+    ) -> "Setting":
         """Pool the problem only if one of the methods (or classes of methods) will ask for it."""
         whole = complete(problem)
         check_network(whole, topology)
         alone = any(needs_one_machine(method) for method in methods) and whole.agents > 1
         pooled = problem.pooled() if alone and hasattr(problem, "pooled") else None
-        return cls(problem, topology, pooled, (spec_of(problem), spec_of(topology)))
+        begun = None if start is None else checked_start(whole, start)
+        return cls(problem, topology, pooled, (spec_of(problem), spec_of(topology)), begun)
 
     def of(self, method: Any) -> tuple[Any, Topology]:
         """The problem and the network on which this method runs."""
@@ -48,13 +53,17 @@ class Setting:
         problem, topology = self.of(method)
         return completed(method).settled(complete(problem), topology.network)
 
-    def plan(self, method: Any, seed: int = 0, start: tuple[Any, Any] | None = None, warn: bool = True) -> Plan:
+    def refusal(self, method: Any) -> str | None:
+        """Why a method cannot solve this problem, or None."""
+        return completed(method).refuse(complete(self.of(method)[0]))
+
+    def plan(self, method: Any, seed: int = 0, warn: bool = True) -> Plan:
         """One run."""
         problem, topology = self.of(method)
         specs = (None, None) if self._alone(method) else self.specs
-        return Plan.build(problem, topology, method, seed=seed, start=start, specs=specs, warn=warn)
+        return Plan.build(problem, topology, method, seed=seed, start=self.start, specs=specs, warn=warn)
 
-    def identity(self, start: tuple[Any, Any] | None = None) -> dict[str, str]:
+    def identity(self) -> dict[str, str]:
         """What tells this problem, network and start from others: digests, and the slope of P at the start."""
         whole = complete(self.problem)
         usual = checked_start(whole, None)
@@ -63,7 +72,7 @@ class Setting:
         return {
             "problem": f"{problem_mark(whole, usual)[:16]} {slope:.9e}",
             "topology": topology_mark(self.topology)[:16],
-            "start": start_mark(checked_start(whole, start))[:16],
+            "start": start_mark(checked_start(whole, self.start))[:16],
         }
 
     def _alone(self, method: Any) -> bool:

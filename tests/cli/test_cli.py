@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import raydream as rd
+from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.cli.app import app
 
@@ -60,15 +62,60 @@ def test_compare_runs_on_built_in_data(cli):
     assert cli("report", "runs/compare-1", "--output", "again.html").exit_code == 0 and Path("again.html").exists()
 
 
-def test_winners_of_a_tuning_can_be_compared(cli, shared_ray):
-    """tune keeps its trials, prints the best, and compare takes them."""
-    small = ("--problem", "quadratic", "--agents", 4, "--methods", "dream,gt-gda")
-    done = cli("tune", *small, "--budget", 2000, "--trials", 3)
+TUNED = ("--problem", "quadratic", "--agents", 5, "--problem-set", "samples=12", "--topology", "complete")
+
+
+def test_the_hint_after_a_tuning_compares_on_exactly_what_was_tuned(cli, shared_ray):
+    """Problem, its parameters, agents, network and budget are the tuning's; seeds are others."""
+    done = cli(
+        "tune", *TUNED, "--methods", "gt-gda,gt-srvr", "--budget", 2400, "--trials", 4, "--seeds", "0,2", "--widen", 0
+    )
     assert done.exit_code == 0, done.output
-    assert "compare the winners with: raydream compare --best runs/tune-1" in done.output
-    few = ("--problem", "quadratic", "--agents", 4, "--seeds", "3", "--max-sfo", 3000)
-    done = cli("compare", "--best", "runs/tune-1", *few, *LOCAL)
-    assert done.exit_code == 0 and "gt-gda" in done.output, done.output
+    hint = "raydream compare --best runs/tune-1"
+    assert done.output.rstrip().endswith(hint)
+    done = cli(*hint.split()[1:], *LOCAL)
+    assert done.exit_code == 0 and "tuned by primal at 2400 sfo each" in done.output, done.output
+    tuning, compared = rd.Tuning.load("runs/tune-1"), rd.Comparison.load("runs/compare-1")
+    assert compared.identity == tuning.about["identity"] and compared.tuned == tuning.title
+    assert {seed for _, seed in compared.results} == {1, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+    for (name, _), result in compared.results.items():
+        record = result.record
+        assert (record.problem.spec.name, record.problem.spec.parameters) == ("quadratic", {"samples": 12})
+        assert (record.problem.agents, record.topology.spec.name) == (5, "complete")
+        assert record.settings.limits.max_sfo == 2400
+        assert record.asked == vars(tuning.best[name])
+
+
+CONTRADICTIONS = {
+    "agents": ("--agents", 4),
+    "data": ("--data", "a9a"),
+    "problem": ("--problem", "robust-logistic"),
+    "its parameter": ("--problem-set", "samples=13"),
+    "topology": ("--topology", "ring"),
+    "its weight": ("--topology-set", "self_weight=0.5"),
+    "parameters": ("--set", "eta=0.1"),
+}
+
+
+def test_an_option_that_contradicts_a_tuning_is_refused_and_another_budget_is_said(cli):
+    """One sentence and exit code 2; the same option again is no contradiction."""
+    game, network = specs.build_problem("quadratic", 5, {"samples": 12}), specs.build_topology("complete", 5, {})
+    space = {"eta": [0.03, 0.1], "gamma": 1.0}
+    rd.tune(game, network, ["gt-gda"], budget=2400, space=space, directory="t", workers=1, search="grid")
+    for name, words in CONTRADICTIONS.items():
+        done = cli("compare", "--best", "t", *words, *LOCAL)
+        assert done.exit_code == 2 and f"`{words[0]}" in done.output and "contradicts `--best`" in done.output, name
+    done = cli("compare", "--best", "t", *TUNED, "--seeds", "0,7", "--max-sfo", 1200, *LOCAL)
+    assert done.exit_code == 0, done.output
+    assert "raydream: `best` was tuned for max_sfo=2400; compared with max_sfo=1200" in done.output
+    assert "raydream: `seeds` has [0], on which the winners were chosen" in done.output
+
+
+def test_a_tuning_that_nothing_comes_of_is_no_success(cli):
+    """A budget that the start uses up, and trials that stay where they began, end with a sentence and exit code 2."""
+    done = cli("tune", *TUNED, "--methods", "gt-gda", "--budget", 100, "--workers", 1)
+    assert done.exit_code == 2 and "gt-gda begins with 60 sfo, and 100 came. Give at least 180" in done.output
+    assert not Path("runs").exists() or not list(Path("runs").rglob("best.json"))
 
 
 def test_topology_compares_gossip_with_fastmix(cli):

@@ -47,14 +47,15 @@ def test_the_cost_of_a_target_is_that_of_the_first_record_which_is_as_low():
     assert (row["rounds"], row["bytes"], row["seconds"]) == (4, 200, 1.0)
 
 
-def test_a_seed_that_does_not_reach_the_target_counts_as_infinity():
-    """So does one that failed: with two of four seeds the median is infinite, with three it is the third's."""
+def test_a_seed_that_does_not_reach_the_target_is_dearer_than_all_others_and_has_no_number():
+    """So is one that failed: with two of four seeds the median is not known; with two of three it is the second's."""
     good, bad, broken = history([8, 1]), history([8, 7]), history([8, math.nan])
     table = reach_table({("a", 0): good, ("a", 1): good, ("a", 2): bad, ("a", 3): None,
                          ("b", 0): good, ("b", 1): broken, ("b", 2): good}, 1).set_index("method")  # fmt: skip
     assert (table.reached["a"], table.seeds["a"]) == (2, 4)
-    assert (table.sfo_low["a"], table.sfo["a"], table.sfo_high["a"]) == (10, INF, INF)
-    assert (table.reached["b"], table.sfo["b"], table.sfo_high["b"]) == (2, 10, INF)
+    assert table.sfo_low["a"] == 10 and math.isnan(table.sfo["a"]) and math.isnan(table.sfo_high["a"])
+    assert (table.reached["b"], table.sfo["b"]) == (2, 10) and math.isnan(table.sfo_high["b"])
+    assert not np.isinf(table.to_numpy(dtype=float)).any()
 
 
 def test_the_metric_may_be_the_primal_value():

@@ -22,13 +22,17 @@ import raydream as rd
 from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.algorithms.facts import Facts
+from raydream.backends.local import LocalBackend
 from raydream.backends.ray.runtime import _folder
 from raydream.cli.app import app
 from raydream.parameters import parameters_of
 from raydream.problems import OnlineQuadraticGame, QuadraticGame, RobustLogisticRegression
+from raydream.running.execute import execute
+from raydream.storage.settings import Settings
 from raydream.studies.setting import Setting
-from raydream.studies.spaces import SPACES, configurations, grid_of
-from raydream.studies.trials import RECORDS, TrialLog
+from raydream.studies.tuning.spaces import SPACES, all_of, drawn_from, grid_of, in_steps
+from raydream.studies.tuning.starts import Affordable, Starts
+from raydream.studies.tuning.trials import RECORDS, TrialLog
 
 RING = rd.topology.ring(4)
 STEPS = {"eta": [0.01, 0.1, 1e9], "gamma": [0.1, 1.0]}
@@ -102,10 +106,43 @@ def test_a_method_without_a_finite_trial_has_no_best_and_hides_no_other():
     assert found.table.set_index("method").score["gt-gda"] == math.inf
 
 
-def test_a_budget_that_the_start_exceeds_is_an_infinite_score():
-    """The first batch of GT-GDA costs all 24 samples."""
-    found = tune(game(), RING, ["gt-gda"], budget=23, space={"eta": 0.1, "gamma": 1.0})
-    assert "the start alone cost 24 sfo" in found.records[0]["reason"] and found.best == {}
+def test_a_budget_with_which_a_method_can_hardly_begin_is_refused_by_name():
+    """The first batch of GT-GDA costs all 24 samples; what dearer starts there are of DREAM is left out."""
+    space = {"gt-gda": {"eta": 0.1, "gamma": 1.0}, "dream": {"eta": 0.1, "gamma": 1.0, "b": 1, "b_large": [1, 40]}}
+    sentence = "gt-gda begins with 24 sfo, and 71 came. Give at least 72, or leave gt-gda out"
+    with pytest.raises(ValueError, match=sentence):
+        tune(game(), RING, ["gt-gda", "dream"], budget=71, space=space)
+    found = tune(game(), RING, ["gt-gda", "dream"], budget=72, space=space)
+    assert [record["parameters"].get("b_large") for record in found.records] == [None, 1]
+    assert [record["start"] for record in found.records] == [24, 4]
+
+
+@pytest.mark.parametrize("axis", ["sfo", "rounds"])
+def test_a_start_s_price_is_what_a_run_is_billed_for_it(axis):
+    """For every method and a constrained, an offline and an online problem; and no real oracle is asked."""
+    online = OnlineQuadraticGame.random(agents=4, dim_x=2, dim_y=2, sigma=0.1)
+    for problem, (name, kind) in itertools.product((game(), online), METHODS.items()):
+        method = kind(eta=0.1, gamma=1.0, **({"b_large": 5} if name == "dream" else {}))
+        setting = Setting.around(problem, RING, [method])
+        if setting.refusal(method) is None:
+            witness = Setting.around(Witness(problem), RING, [method])
+            price = Starts(witness, axis, {}, None).price(method)
+            billed = execute(setting.plan(method), LocalBackend(), Settings(0)).recorder.rows[0][axis]
+            assert price == billed and witness.problem.log == [], name
+
+
+def test_a_start_that_nothing_beats_is_no_winner():
+    """Trials that stay where they began, tie with each other and name nobody; and the command line says so."""
+    still = tune(game(), RING, ["gt-gda"], budget=200, space={"eta": [1e-12, 2e-12, 3e-12], "gamma": 1e-3})
+    assert still.best == {} and still.winners == {} and len(still.records) == 3
+    assert still.table.remark[0].startswith("nothing beat the start (primal 0.91")
+
+
+def test_a_tie_is_said():
+    """Two batches that are never drawn, as every coin shows 1."""
+    space = {"eta": 0.1, "gamma": 1.0, "p": 1.0, "b": [1, 2]}
+    found = tune(game(), RING, ["dream"], budget=500, space=space)
+    assert found.winners["dream"]["tied"] == 1 and "tied with 1 others" in found.table.remark[0]
 
 
 def test_the_edge_of_a_grid_is_reported(whole):
@@ -126,7 +163,7 @@ class Fragile:
     def step(self, s, agents, t, coin):
         if self.strength == 2.0:
             raise LookupError("too strong")
-        return rd.algorithms.Iterates(s.Z - 0.01 * self.strength * agents.gradient(s.Z))
+        return rd.algorithms.Iterates(agents.descend_ascend(s.Z, agents.gradient(s.Z), 0.05 * self.strength, 1.0))
 
 
 def test_a_method_of_one_s_own_is_tuned_and_its_failures_are_kept(tmp_path):
@@ -142,8 +179,8 @@ def test_a_method_of_one_s_own_is_tuned_and_its_failures_are_kept(tmp_path):
 
 
 def sizes(space):
-    """Configurations of each method in a built-in space."""
-    grids = {name: grid_of(space, name, kind, [name]) for name, kind in METHODS.items()}
+    """Configurations of each method in a built-in space, a few values in the place of each range."""
+    grids = {name: in_steps(grid_of(space, name, kind, [name])) for name, kind in METHODS.items()}
     return {name: math.prod(len(values) for values in grid.values()) for name, grid in grids.items()}
 
 
@@ -153,9 +190,8 @@ def test_the_paper_s_grids_have_the_paper_s_sizes():
     assert found["dream"] == 16 * 16 * 9 * 27
     assert found["dm-hsgd"] == 16 * 16
     assert all(size == 16 for name, size in found.items() if name not in ("dream", "dm-hsgd"))
-    wide = SPACES["wide"]
-    assert max(wide["gamma"]) == 30 and max(wide["eta"]) >= 10**0.45 and min(wide["eta"]) == 0.01
-    assert sizes("wide")["dream"] == sizes("wide")["dm-hsgd"] == 168 and grid_of("paper", "", rd.GTDA, [])["R"] == (4,)
+    assert grid_of("paper", "", rd.GTDA, [])["R"] == (4,)
+    assert SPACES["wide"] == {"eta": rd.Range(0.01, 3.0), "gamma": rd.Range(0.03, 30.0)}, "for every method alike"
 
 
 def test_the_grids_are_the_methods_own_and_name_their_parameters():
@@ -174,7 +210,7 @@ def test_the_grids_are_the_methods_own_and_name_their_parameters():
 def test_every_configuration_of_the_built_in_spaces_can_be_built():
     """One value at a time."""
     for space, (name, kind) in itertools.product(("paper", "wide"), METHODS.items()):
-        grid = grid_of(space, name, kind, [name])
+        grid = in_steps(grid_of(space, name, kind, [name]))
         first = {parameter: values[0] for parameter, values in grid.items()}
         for parameter, values in grid.items():
             assert all(getattr(kind(**{**first, parameter: value}), parameter) == value for value in values)
@@ -191,23 +227,25 @@ def test_a_grid_that_is_too_large_says_its_size():
 
 
 def test_the_defaults_work_for_every_method_and_are_the_command_line_s(tmp_path, monkeypatch):
-    """27 draws from the wide grids; a tuning from Python and one from the command line try the same."""
+    """36 draws from the wide ranges; a tuning from Python and one from the command line try the same."""
     problem, network = specs.build_problem("quadratic", 4, {}), specs.build_topology("ring", 4, {})
-    found = rd.tune(problem, network, list(METHODS), budget=1500, trials=2, workers=1)
+    found = rd.tune(problem, network, list(METHODS), budget=9000, trials=2, workers=1, widen=0)
     assert set(found.trials.method) == set(METHODS) and len(found.trials) == 2 * len(METHODS)
-    assert len(rd.tune(problem, network, ["dream"], budget=1500, workers=1).trials) == 27
+    assert len(rd.tune(problem, network, ["dream"], budget=9000, workers=1, widen=0).trials) == 36
     monkeypatch.chdir(tmp_path)
-    words = ["tune", "--problem", "quadratic", "--agents", "4", "--methods", "dream,gt-gda", "--budget", "1500"]
-    done = CliRunner().invoke(app, [*words, "--trials", "2", "--workers", "1", "--directory", "t"])
+    words = ["tune", "--problem", "quadratic", "--agents", "4", "--methods", "dream,gt-gda", "--budget", "9000"]
+    done = CliRunner().invoke(app, [*words, "--trials", "2", "--workers", "1", "--widen", "0", "--directory", "t"])
     assert done.exit_code == 0, done.output
     both = [record for record in found.records if record["method"] in ("dream", "gt-gda")]
     assert [one["key"] for one in rd.Tuning.load("t").records] == [one["key"] for one in both]
 
 
 def drawn(space="paper", label="dream", kind=rd.DREAM, problem=None, **options):
-    setting = Setting(problem or game(), RING)
-    settings = {"search": "random", "trials": None, "seed": 0, **options}
-    return configurations(label, kind, grid_of(space, label, kind, [label]), setting, **settings)
+    setting, grid = Setting(problem or game(), RING), grid_of(space, label, kind, [label])
+    admission = Affordable(Starts(setting, "sfo", setting.identity(), None), 10**9)
+    if options.pop("search", "") == "grid":
+        return all_of(label, kind, in_steps(grid), admission, 10**9)
+    return drawn_from(label, kind, grid, admission, options["trials"], options.get("seed", 0))
 
 
 def test_random_draws_do_not_repeat_and_depend_on_the_seed_alone():
@@ -235,6 +273,48 @@ def test_configurations_that_cannot_solve_the_problem_are_left_out():
         tune(online, RING, ["gt-gda"], budget=100)
 
 
+def test_more_draws_from_ranges_begin_with_the_same_and_fill_them_evenly():
+    """Every eighth of the range of a step, on a logarithmic scale, has its share of 64 draws, with three digits."""
+    space = {"eta": rd.Range(0.01, 1.0), "gamma": rd.Range(0.1, 10.0), "K": [1, 2]}
+    some, more = drawn(space, trials=20), drawn(space, trials=64)
+    assert more[:20] == some and len({repr(one) for one in more}) == 64
+    places = np.histogram(np.log10([one["eta"] for one in more]), bins=8, range=(-2, 0))[0]
+    assert places.min() >= 6 and places.max() <= 10
+    assert all(float(f"{one['eta']:.3g}") == one["eta"] for one in more) and {one["K"] for one in more} == {1, 2}
+
+
+def test_every_method_gets_the_same_number_of_draws_or_the_same_share_of_its_grid():
+    """Ranges: as many of each. Finite spaces: the largest has `trials`, the others as large a part of theirs."""
+    ranges = {"eta": rd.Range(0.01, 1.0), "gamma": 1.0}
+    found = rd.tune(game(), RING, ["dream", "gt-gda"], budget=500, space=ranges, trials=5, workers=1, widen=0)
+    assert found.table.configurations.tolist() == [5, 5] and found.table.of.isna().all()
+    finite = {
+        "dream": {"eta": [0.01, 0.1, 1], "gamma": [0.1, 1.0], "b": [1, 2]},
+        "gt-gda": {"eta": [0.01, 0.1, 1], "gamma": 1},
+    }
+    for option in (dict(trials=8), dict(share=2 / 3)):
+        found = rd.tune(game(), RING, ["dream", "gt-gda"], budget=500, space=finite, workers=1, **option)
+        assert found.table.configurations.tolist() == [8, 2] and found.table.of.tolist() == [12, 3]
+    with pytest.raises(ValueError, match=r"`share` must be in \(0, 1\], without `trials`, of finite spaces"):
+        rd.tune(game(), RING, ["dream"], budget=500, space=ranges, share=0.5, workers=1)
+
+
+def test_no_round_of_halving_is_below_three_starts_and_each_trial_has_the_same_after_its_own():
+    """The start of GT-GDA costs 24, a ninth of the budget: it is judged at 72, DREAM at 52 = 4 + 48."""
+    space = {"eta": [0.003, 0.01, 0.03, 0.1, 0.3], "gamma": [0.1, 1.0]}
+    spaces = {"gt-gda": space, "dream": {**space, "b": 1, "b_large": 1}}
+    found = tune(game(), RING, ["gt-gda", "dream"], budget=216, space=spaces, search="halving", trials=9)
+    table = found.trials
+    assert sorted(set(table[table.method == "gt-gda"].budget)) == [72, 216] and found.about["horizons"] == [48]
+    assert sorted(set(table[table.method == "dream"].budget)) == [52, 216]
+    assert (table.start == table.method.map({"gt-gda": 24, "dream": 4})).all()
+    assert np.isfinite(table.score).all(), "no trial is judged at its start alone"
+    rich = tune(game(), RING, ["gt-gda"], budget=5400, space=space, search="halving", trials=9)
+    assert rich.about["horizons"] == [576, 1776] and set(rich.trials.budget) == {600, 1800, 5400}
+    poor = tune(game(), RING, ["gt-gda"], budget=100, space=space, search="halving", trials=9)
+    assert poor.about["horizons"] == [] and set(poor.trials.budget) == {100}, "72 is more than half of it"
+
+
 def test_halving_gives_the_whole_budget_to_the_best_of_the_best():
     """9 configurations at a ninth, 3 at a third, 1 at all of it; each rung goes on with the best of the last."""
     space = {"eta": [0.003, 0.01, 0.03, 0.1, 0.3], "gamma": [0.1, 1.0]}
@@ -245,6 +325,60 @@ def test_halving_gives_the_whole_budget_to_the_best_of_the_best():
     for before, after in itertools.pairwise(rungs):
         assert set(after.text) == set(before.sort_values("score", kind="stable").text[: len(after)])
     assert found.winners["gt-gda"]["score"] == rungs[-1].score.min()
+
+
+@pytest.mark.parametrize("search", ["random", "halving", "grid", "tpe"])
+def test_a_range_at_whose_edge_a_winner_lies_is_widened_for_all_alike(search):
+    """Steps of at most 0.02 are too short by far: the range grows until the best one lies inside."""
+    steps = {"eta": rd.Range(0.003, 0.02), "gamma": 1.0}
+    space = {"gt-gda": steps, "gt-srvr": {**steps, "b": 1}}
+    arguments = dict(budget=3000, space=space, search=search, workers=1, trials=None if search == "grid" else 8)
+    near = rd.tune(game(), RING, ["gt-gda", "gt-srvr"], **arguments, widen=0)
+    far = rd.tune(game(), RING, ["gt-gda", "gt-srvr"], **arguments, widen=4)
+    assert near.table.at_edge.tolist() == [["eta"], ["eta"]] and far.table.at_edge.tolist() == [[], []]
+    assert far.grid("gt-gda")["eta"].low == 0.003 and far.grid("gt-gda")["eta"].high >= 0.2
+    assert far.grid("gt-gda")["eta"] == far.grid("gt-srvr")["eta"] and len(set(far.table.configurations)) == 1
+    assert all(far.winners[name]["score"] < near.winners[name]["score"] for name in space)
+
+
+def test_tpe_asks_for_as_many_of_each_method_and_gives_the_same_again():
+    """Whatever the number of processes; and it finds what random search finds, or better."""
+    space = {"eta": rd.Range(0.001, 10.0), "gamma": rd.Range(0.01, 10.0), "K": [1, 2]}
+    spaces = {"dream": space, "gt-gda": {"eta": space["eta"], "gamma": space["gamma"]}}
+    arguments = dict(budget=1000, space=spaces, trials=24, workers=1, widen=0)
+    first, second = (rd.tune(game(), RING, ["dream", "gt-gda"], search="tpe", **arguments) for _ in range(2))
+    assert facts(first) == facts(second) and first.table.configurations.tolist() == [24, 24]
+    drawn = rd.tune(game(), RING, ["dream", "gt-gda"], search="random", **arguments)
+    assert all(first.winners[name]["score"] < 1.1 * drawn.winners[name]["score"] for name in spaces)
+
+
+@pytest.mark.parametrize("metric", ["dual_gap", "consensus"])
+def test_any_column_of_the_history_judges(metric):
+    """The winner has the least of it."""
+    found = tune(
+        game(), RING, ["gt-gda"], budget=1000, space={"eta": [0.03, 0.1, 0.3], "gamma": [0.3, 1.0]}, metric=metric
+    )
+    scores = {json.dumps(record["parameters"]): record[metric] for record in found.records}
+    assert len(scores) == 6 and found.records[0]["primal"] is not None
+    if found.winners:  # consensus is 0 at the start, which nothing beats
+        assert found.winners["gt-gda"]["score"] == min(value for value in scores.values() if value is not None)
+    else:
+        assert metric == "consensus" and "nothing beat the start (consensus 0)" in found.table.remark[0]
+
+
+def test_trials_begin_where_they_are_told(tmp_path):
+    """A start of one's own is part of the setting, is kept, and is where the winners are compared."""
+    problem = game()
+    start = np.full(problem.dim_x, 3.0), np.zeros(problem.dim_y)
+    space = {"eta": [0.03, 0.1], "gamma": 1.0}
+    found = tune(problem, RING, ["gt-gda"], budget=1000, space=space, start=start, directory=tmp_path)
+    assert found.records[0]["started"]["primal"] == problem.primal(start[0])
+    again = rd.Tuning.load(tmp_path)
+    compared = rd.compare(problem, RING, best=again, seeds=(5,), backend="local", parallel=False)
+    assert compared.results["gt-gda", 5].history.primal[0] == problem.primal(start[0])
+    other = np.ones(problem.dim_x), np.zeros(problem.dim_y)
+    with pytest.raises(ValueError, match="was tuned on another start; leave `start` out"):
+        rd.compare(problem, RING, best=again, seeds=(5,), backend="local", start=other)
 
 
 @pytest.mark.usefixtures("shared_ray")
@@ -300,7 +434,7 @@ def test_a_line_that_was_cut_short_is_one_lost_trial(tmp_path):
     """The next line is whole again."""
     log = TrialLog(tmp_path)
     for key in "abc":
-        log.add(key, {"outcome": "budget"})
+        log.add(key, {"outcome": "budget", "started": {}})
     path = tmp_path / "trials.jsonl"
     path.write_text(path.read_text()[:-9])
     log = TrialLog(tmp_path)
@@ -351,6 +485,9 @@ PROGRAM = """
 import sys
 import numpy as np
 import raydream as rd
+from raydream.backends.local import LocalBackend
+from raydream.running.execute import execute
+from raydream.storage.settings import Settings
 from raydream.problems import QuadraticGame
 
 game = QuadraticGame.random(agents=4, samples=6, dim_x=2, dim_y=3, seed=1)

@@ -1,4 +1,4 @@
-"""Plain functions as Ray tasks on this machine's CPUs, results as they finish."""
+"""Plain functions as Ray tasks on this machine's CPUs, or on all of a named Ray, results as they finish."""
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -11,32 +11,39 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from raydream.backends.ray.runtime import attached
 from raydream.backends.ray.sending import check_sendable
+from raydream.backends.workers import cpus
 
 AsFinished = Generator[tuple[int, Any], None, None]
 
 
 @contextlib.contextmanager
-def tasks(shared: Any, workers: int) -> Iterator[Callable[[Callable[..., Any], Sequence[Any]], AsFinished]]:
+def tasks(
+    shared: Any, workers: int | None, address: str | None = None
+) -> Iterator[Callable[[Callable[..., Any], Sequence[Any]], AsFinished]]:
     """A function `each(function, arguments)` that calls function(shared, argument) in `workers` processes.
+
+    Without an address they are this machine's; with one, those of all nodes of the Ray there.
 
     It yields (number of the argument, value) as the calls finish. An exception is yielded as a value, so that one
     call cannot hide the others. `shared` is sent once. What still runs when the caller stops listening is ended.
     """
-    with attached(None, workers):
+    with attached(address, workers or cpus()):
         try:
             reference = ray.put(shared)
         except Exception:
             check_sendable("problem", shared)
             raise
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        where = here if address is None else "SPREAD"
+        most = workers or (cpus() if address is None else _cpus_of_all_nodes())
 
         def each(function: Callable[..., Any], arguments: Sequence[Any]) -> AsFinished:
-            call = ray.remote(function).options(num_cpus=1, max_retries=0, scheduling_strategy=here)
+            call = ray.remote(function).options(num_cpus=1, max_retries=0, scheduling_strategy=where)
             waiting = iter(enumerate(arguments))
             running: dict[Any, int] = {}
             try:
                 while True:
-                    for number, argument in islice(waiting, workers - len(running)):
+                    for number, argument in islice(waiting, most - len(running)):
                         running[call.remote(reference, argument)] = number
                     if not running:
                         return
@@ -47,6 +54,10 @@ def tasks(shared: Any, workers: int) -> Iterator[Callable[[Callable[..., Any], S
                     ray.cancel(reference_left, force=True)
 
         yield each
+
+
+def _cpus_of_all_nodes() -> int:
+    return int(ray.cluster_resources().get("CPU", 1))  # type: ignore[no-untyped-call]
 
 
 def _value(done: Any) -> Any:

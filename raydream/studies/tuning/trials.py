@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from raydream.backends.local import LocalBackend
-from raydream.columns import COSTS, DIVERGING
+from raydream.columns import COSTS, names
 from raydream.running.execute import Ended, execute
 from raydream.storage.settings import Limits, Settings
 from raydream.studies.setting import ENDLESS, Setting
 
 RECORDS = 20  # evenly spread over the budget, with a few more at its beginning and its end
 PATIENCE = 64  # iterations that may cost nothing
+METRICS = names("metric")  # by any of which trials may be judged
+
+Record = dict[str, Any]  # what the log keeps of a trial
 
 
 @dataclass(frozen=True)
@@ -36,21 +39,21 @@ class Trial:
         facts = [self.method, self.kind.__name__, self.parameters, self.seed, self.budget, self.axis, identity]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Record:
         """What the log says of it whatever comes of it."""
         return {name: getattr(self, name) for name in ("method", "parameters", "seed", "budget", "axis")}
 
-    def lost(self, error: Exception) -> dict[str, Any]:
+    def lost(self, error: Exception) -> Record:
         """What the log keeps of a trial that ended with an error."""
         reason = str(error) or type(error).__name__
-        return {**self.about(), "outcome": "failed", "reason": reason, "primal": None, "grad_norm": None}
+        return {**self.about(), "outcome": "failed", "reason": reason, "started": {}, **dict.fromkeys(METRICS)}
 
     def text(self) -> str:
         """The trial in a few words."""
         return f"{self.method} {' '.join(f'{name}={value}' for name, value in self.parameters.items())}"
 
 
-def attempt(setting: Setting, trial: Trial) -> dict[str, Any]:
+def attempt(setting: Setting, trial: Trial) -> Record:
     """Run a trial and return what the log keeps of it. A value that is not finite is None, as JSON has no infinity."""
     began = time.monotonic()
     try:
@@ -105,31 +108,37 @@ class ToTheBudget:
             raise ValueError(f"{done} iterations cost no {self.axis}, and a budget of that would never end.")
 
 
-def _judged(trial: Trial, ended: Ended) -> dict[str, Any]:
-    """The last record within the budget; a trial that diverged has no metrics."""
-    rows, judged = ended.recorder.rows, {"outcome": ended.outcome, "reason": ended.reason}
+def _judged(trial: Trial, ended: Ended) -> Record:
+    """The last record within the budget, and the start; a trial that diverged has no metrics."""
+    rows, sound = ended.recorder.rows, ended.outcome != "diverged"
     within = [row for row in rows if row[trial.axis] <= trial.budget]
-    if not within:
-        start = rows[0][trial.axis]
-        reason = f"the start alone cost {start:g} {trial.axis}, more than the budget of {trial.budget:g}"
-        return {**judged, "reason": reason, "records": 0, "primal": None, "grad_norm": None}
-    last = within[-1]
-    metrics = {name: float(last[name]) for name in DIVERGING}
-    sound = ended.outcome != "diverged"
-    return {
-        **judged,
+    judged = {
+        "outcome": ended.outcome,
+        "reason": ended.reason,
+        "start": rows[0][trial.axis],
+        "started": _finite(rows[0]),
         "records": len(within),
-        "iterations": int(last["iteration"]),
-        **{cost: last[cost] for cost in COSTS},
-        **{name: value if sound and math.isfinite(value) else None for name, value in metrics.items()},
     }
+    if not within:
+        reason = f"the start alone cost {rows[0][trial.axis]:g} {trial.axis}, more than the budget of {trial.budget:g}"
+        return {**judged, "reason": reason, **dict.fromkeys(METRICS)}
+    last = within[-1]
+    costs = {cost: last[cost] for cost in COSTS}
+    return {
+        **judged, "iterations": int(last["iteration"]), **costs, **(_finite(last) if sound else dict.fromkeys(METRICS)),
+    }  # fmt: skip
+
+
+def _finite(row: Mapping[str, float]) -> dict[str, float | None]:
+    """The metrics of a record; None for what is not finite."""
+    return {name: float(row[name]) if math.isfinite(row[name]) else None for name in METRICS}
 
 
 class TrialLog:
     """trials.jsonl: one line per finished trial, written at once; a line that was cut short is not counted."""
 
     def __init__(self, directory: Path | None) -> None:
-        self.records: dict[str, dict[str, Any]] = {}
+        self.records: dict[str, Record] = {}
         self._path = None if directory is None else directory / "trials.jsonl"
         self._clean = True
         if self._path is not None and self._path.exists():
@@ -143,10 +152,11 @@ class TrialLog:
                     continue
 
     def finished(self, key: str) -> bool:
-        """Whether a trial need not be run again; one that failed is given another chance."""
-        return key in self.records and self.records[key].get("outcome") != "failed"
+        """Whether a trial need not be run again; one that failed, or that does not tell its start, is."""
+        record = self.records.get(key, {})
+        return record.get("outcome", "failed") != "failed" and "started" in record
 
-    def add(self, key: str, record: dict[str, Any]) -> None:
+    def add(self, key: str, record: Record) -> None:
         """Keep a trial."""
         self.records[key] = {"key": key, **record}
         if self._path is None:

@@ -1,31 +1,38 @@
 """tune(): the best parameters of each method under one budget that is the same for all."""
 
-import contextlib
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from math import ceil
 from pathlib import Path
 from typing import Any
 
-from raydream.backends.workers import AsFinished, Each, cpus, workers
+from raydream.algorithms.facts import Range
 from raydream.checks import choice, positive, whole
-from raydream.errors import Interrupted
-from raydream.running.progress import Progress
 from raydream.storage.describe import name_of
-from raydream.studies.curves import METRICS, quantile
-from raydream.studies.defaults import SEARCH, SPACE
+from raydream.studies.defaults import SEARCH, SPACE, TRIALS
 from raydream.studies.named import checked_seeds, named_kinds
 from raydream.studies.setting import Setting, needs_one_machine
-from raydream.studies.spaces import SEARCHES, configurations, grid_of
-from raydream.studies.trials import Trial, TrialLog, attempt
-from raydream.studies.tuning import Records, Tuning, score_of
+from raydream.studies.tuning.race import Race, Workers
+from raydream.studies.tuning.spaces import (
+    LARGEST_GRID,
+    Grid,
+    Parameters,
+    all_of,
+    drawn_from,
+    grid_of,
+    in_steps,
+    size_of,
+)  # fmt: skip
+from raydream.studies.tuning.starts import Affordable, Starts
+from raydream.studies.tuning.tpe import tpe
+from raydream.studies.tuning.trials import METRICS, TrialLog
+from raydream.studies.tuning.tuning import Tuning
+from raydream.studies.tuning.widening import outgrown, widened
+from raydream.studies.tuning.winners import Ranked, judge
 from raydream.topology import Topology
 
 AXES = ("rounds", "seconds", "sfo")
-SHARES = (9, 3, 1)  # of the budget, in the three rounds of successive halving; a third goes on each time
-Parameters = dict[str, Any]
-Ranked = dict[str, list[tuple[float, Parameters]]]  # by label: scores and configurations, best first
+SEARCHES = ("grid", "halving", "random", "tpe")
 
 
 def tune(
@@ -38,27 +45,37 @@ def tune(
     space: Any = SPACE,
     search: str = SEARCH,
     trials: int | None = None,
+    share: float | None = None,
     seeds: Iterable[int] = (0,),
     metric: str = "primal",
+    start: tuple[Any, Any] | None = None,
+    widen: int = 3,
     directory: Any = None,
     workers: int | None = None,
+    address: str | None = None,
     seed: int = 0,
     progress: bool | None = None,
 ) -> Tuning:
-    """Find good parameters for each method, every trial of every method with the same budget.
+    """Find good parameters for each method, every method with the same budget and the same search.
 
     methods    names as on the command line, or classes; or label -> name or class
-    budget     how much each trial may spend, of `axis`: "sfo", "rounds" or "seconds"
-    space      "paper" (the DREAM paper's grids), "wide" (further steps, fewer batches), a dict parameter -> values
-               for every method, or a dict label -> any of these
-    search     "grid" (all), "random" (`trials` of each method), or "halving" (`trials` at a ninth of the budget, the
-               best third at a third, the best third of these at all of it)
-    trials     the most configurations of one method (default: 27, for "grid" 1000)
+    budget     how much a trial may spend, its start included, of `axis`: "sfo", "rounds" or "seconds"; at least three
+               times the price of the dearest start
+    space      "wide" (steps from ranges, few values of the rest), "paper" (the DREAM paper's grids), a dict
+               parameter -> values or `Range` for every method, or a dict label -> any of these
+    search     "random", "halving" (all with part of the budget, the best third with more, the best of these with all
+               of it; each judged after its own start), "tpe" (Optuna's, in the extra of that name), or "grid" (all)
+    trials     configurations of each method, where its space has ranges; where spaces are finite, of the largest, and
+               the same share of the others (default: 36; for "grid" the most, 1000)
+    share      of every method's finite space, in the place of `trials`
     seeds      a configuration is judged by its median over these
-    metric     "primal" or "grad_norm", at the last record within the budget; infinite for a trial that diverged
+    metric     the column of the history by which trials are judged, at the last record within the budget
+    start      (x0, y0) with y0 in Y; by default the problem's own
+    widen      how often a range may grow tenfold because a winner lies at its edge, for all methods alike
     directory  where trials are kept as they finish; the same call goes on where an earlier one was ended
     workers    trials at a time, in processes of their own (default: one per CPU); 1 runs them in this process
-    seed       of the draws of "random" and "halving"
+    address    a running Ray, of which all nodes are used
+    seed       of the draws
     progress   True: a bar on a terminal, lines elsewhere; False: neither; None: a bar on a terminal
     """
     choice("axis", axis, AXES)
@@ -70,148 +87,120 @@ def tune(
             whole(name, value, 1)
     kinds, numbers = named_kinds(methods), checked_seeds(seeds)
     _refuse_rounds_of_one(axis, kinds)
-    setting = Setting.around(problem, topology, kinds.values())
-    chosen = {
-        label: configurations(
-            label, kind, grid_of(space, label, kind, list(kinds)), setting, search=search, trials=trials,
-            seed=whole("seed", seed),
-        )
-        for label, kind in kinds.items()
-    }  # fmt: skip
-    root = None if directory is None else Path(directory)
-    race = _Race(kinds, numbers, budget, axis, metric, TrialLog(root), setting.identity())
-    records, ranked = race.run(chosen, setting, workers, search == "halving", progress, root)
-    winners = {
-        label: {"name": name_of(kinds[label]), "parameters": order[0][1], "score": order[0][0]}
-        for label, order in ranked.items()
-        if math.isfinite(order[0][0])
-    }
+    setting = Setting.around(problem, topology, kinds.values(), start)
+    grids = {label: grid_of(space, label, kind, list(kinds)) for label, kind in kinds.items()}
+    counts = _counts(grids, search, trials, share)
+    root, identity = None if directory is None else Path(directory), setting.identity()
+    admission = Affordable(Starts(setting, axis, identity, root), budget)
+    hunt = _Hunt(kinds, admission, search, whole("seed", seed), counts)
+    chosen = hunt.first(grids)
+    with Workers(setting, workers, address) as each:
+        race = Race(kinds, numbers, budget, axis, metric, TrialLog(root), identity, admission, each, progress, root)
+        order, grids, chosen = _searched(hunt, race, grids, chosen, whole("widen", widen))
+    winners, said = {}, {}
+    for label, kind in kinds.items():
+        found, said[label] = judge(order[label], name_of(kind), metric)
+        if found is not None:
+            winners[label] = found
     about = {
         "methods": {label: name_of(kind) for label, kind in kinds.items()},
         "seeds": numbers, "search": search, "space": space if isinstance(space, str) else "given", "seed": seed,
-        "identity": race.identity,
+        "identity": identity, "said": said, "starts": race.dearest(chosen),
+        "configurations": {label: [len(some), size_of(hunt.finite(grids[label]))] for label, some in chosen.items()},
+        "grids": {label: _written(grid) for label, grid in grids.items()},
+        "horizons": race.horizons(chosen) if search == "halving" else [],
     }  # fmt: skip
-    tuning = Tuning(winners, records, budget, axis, metric, kinds, about)
+    tuning = Tuning(winners, [race.log.records[key] for key in race.used], budget, axis, metric, kinds, about, setting)
     if root is not None:
         tuning.save(root)
     return tuning
 
 
-@dataclass
-class _Race:
-    """Trials of several methods under one budget, written down in a log as they finish."""
+@dataclass(frozen=True)
+class _Hunt:
+    """How configurations are found: by which search, from which seed, how many of each method."""
 
     kinds: dict[str, type[Any]]
-    seeds: list[int]
-    budget: float
-    axis: str
-    metric: str
-    log: TrialLog
-    identity: dict[str, str]
+    admission: Affordable
+    search: str
+    seed: int
+    counts: dict[str, int]
 
-    def run(
-        self,
-        chosen: dict[str, list[Parameters]],
-        setting: Setting,
-        workers: int | None,
-        halving: bool,
-        progress: bool | None,
-        root: Path | None,
-    ) -> tuple[Records, Ranked]:
-        """All trials, and the configurations that came to the last round, best first."""
-        budgets = [self._share(share) for share in (SHARES if halving else (1,))]
-        count, work = _planned([len(some) * len(self.seeds) for some in chosen.values()], budgets)
-        records: Records = []
-        ranked: Ranked = {}
-        bar = Progress("tune", count, progress, work)
-        try:
-            with bar, _Workers(setting, workers) as each:
-                for number, spend in enumerate(budgets):
-                    if number:
-                        chosen = {label: [one for _, one in _best_third(ranked[label])] for label in self.kinds}
-                    tried, keys = self._trials(chosen, spend)
-                    self._run_missing(tried, keys, each, bar)
-                    records += [self.log.records[key] for key in keys]
-                    ranked = _ranked(tried, [score_of(self.log.records[key], self.metric) for key in keys], self.kinds)
-        except KeyboardInterrupt as stop:
-            kept = "" if root is None else f"; finished trials are kept in {root}, and the same command goes on"
-            raise Interrupted(f"stopped after {bar.done} of {bar.total} trials{kept}") from stop
-        return records, ranked
+    def finite(self, grid: Grid) -> Grid:
+        """What is drawn from: a search of all that there is takes a few values of each range."""
+        return in_steps(grid) if self.search == "grid" else grid
 
-    def _share(self, share: int) -> float:
-        return self.budget / share if self.axis == "seconds" else max(1, int(self.budget) // share)
+    def first(self, grids: dict[str, Grid]) -> dict[str, list[Parameters]]:
+        """The configurations to begin with; TPE asks for its own, and shows here that there are some."""
+        return {label: self.draw(label, grid, self.counts[label]) for label, grid in grids.items()}
 
-    def _trials(self, chosen: dict[str, list[Parameters]], spend: float) -> tuple[list[Trial], list[str]]:
-        """One of each method in turn, so that the time left is estimated from all of them; and their keys."""
-        lists = [
-            [Trial(label, kind, one, seed, spend, self.axis) for one in chosen[label] for seed in self.seeds]
-            for label, kind in self.kinds.items()
-        ]
-        tried = [trial for trial in chain.from_iterable(zip_longest(*lists)) if trial is not None]
-        return tried, [trial.key(self.identity) for trial in tried]
+    def draw(self, label: str, grid: Grid, count: int) -> list[Parameters]:
+        """So many configurations of a method."""
+        kind = self.kinds[label]
+        if self.search == "grid":
+            return all_of(label, kind, in_steps(grid), self.admission, self.counts[label])
+        return drawn_from(label, kind, grid, self.admission, count, self.seed)
 
-    def _run_missing(self, tried: list[Trial], keys: list[str], each: "_Workers", bar: Progress) -> None:
-        """Run the trials that the log does not have, and write down each as it finishes."""
-        missing = [(key, trial) for key, trial in zip(keys, tried, strict=True) if not self.log.finished(key)]
-        known = len(tried) - len(missing)
-        bar.skip(known, known * (tried[0].budget if tried else 0.0))
-        with contextlib.closing(each([trial for _, trial in missing])) as finished:
-            for number, found in finished:
-                key, trial = missing[number]
-                record = trial.lost(found) if isinstance(found, Exception) else found
-                self.log.add(key, record)
-                score = score_of(record, self.metric)
-                bar.step(f"{trial.text()}: {record['outcome']}, {self.metric} {score:.6g}", trial.budget)
+    def carried_out(self, race: Race, grids: dict[str, Grid], chosen: dict[str, list[Parameters]]) -> Ranked:
+        """The configurations that came to the whole budget, best first."""
+        if self.search == "halving":
+            return race.halving(chosen)
+        return race.whole(chosen)
 
 
-class _Workers:
-    """Calls in other processes, which are started when the first call is made; one worker is this process."""
+def _searched(
+    hunt: _Hunt, race: Race, grids: dict[str, Grid], chosen: dict[str, list[Parameters]], widen: int
+) -> tuple[Ranked, dict[str, Grid], dict[str, list[Parameters]]]:
+    """Search; while a winner lies at the edge of a range, and it may, look further."""
+    most = max(hunt.counts.values())
+    if hunt.search == "tpe":
+        order = tpe(race, grids, most, hunt.seed, {label: [] for label in grids})
+    else:
+        order = hunt.carried_out(race, grids, chosen)
+    for _ in range(widen):
+        names = {label: name_of(kind) for label, kind in hunt.kinds.items()}
+        best = {label: judge(order[label], names[label], race.metric)[0] for label in grids}
+        further = outgrown(
+            grids, {label: winner for label, winner in best.items() if winner is not None}, hunt.search == "grid"
+        )
+        if not further:
+            break
+        for name, side in further:
+            grids, chosen = widened(grids, chosen, name, side, hunt.draw, most)
+        if hunt.search == "tpe":
+            known = {label: [one.parameters for one in those] for label, those in order.items()}
+            order = tpe(race, grids, ceil(most / 3), hunt.seed, known)
+        else:
+            order = hunt.carried_out(race, grids, chosen)
+    if hunt.search == "tpe":
+        chosen = {label: [one.parameters for one in those] for label, those in order.items()}
+    return order, grids, chosen
 
-    def __init__(self, setting: Setting, count: int | None) -> None:
-        self._setting, self._count, self._stack = setting, count, contextlib.ExitStack()
-        self._each: Each | None = None
 
-    def __enter__(self) -> "_Workers":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def __call__(self, trials: Sequence[Trial]) -> AsFinished:
-        if not trials:
-            return
-        if self._count == 1:
-            yield from ((number, attempt(self._setting, trial)) for number, trial in enumerate(trials))
-            return
-        if self._each is None:
-            self._each = self._stack.enter_context(workers(self._setting, self._count or cpus()))
-        with contextlib.closing(self._each(attempt, trials)) as finished:
-            yield from finished
+def _counts(grids: dict[str, Grid], search: str, trials: int | None, share: float | None) -> dict[str, int]:
+    """How many configurations of each method: the same number where a space has no end, else the same share."""
+    sizes = {label: size_of(grid) for label, grid in grids.items()}
+    if search == "grid":
+        return dict.fromkeys(grids, LARGEST_GRID if trials is None else trials)
+    known = [size for size in sizes.values() if size is not None]
+    if share is not None:
+        if not 0 < share <= 1 or trials is not None or len(known) < len(sizes):
+            raise ValueError(
+                f"`share` must be in (0, 1], without `trials`, of finite spaces; got {share!r}. Ranges need `trials`."
+            )
+    elif len(known) == len(sizes):
+        share = min(1.0, (TRIALS if trials is None else trials) / max(known))
+    else:
+        return dict.fromkeys(grids, TRIALS if trials is None else trials)
+    return {label: ceil(share * (size or 1) - 1e-9) for label, size in sizes.items()}
 
 
-def _ranked(tried: list[Trial], scores: list[float], labels: Iterable[str]) -> Ranked:
-    """The configurations of each method, best first, by the median score over seeds."""
-    found: dict[str, dict[str, tuple[Parameters, list[float]]]] = {label: {} for label in labels}
-    for trial, score in zip(tried, scores, strict=True):
-        _, of_seeds = found[trial.method].setdefault(repr(trial.parameters), (trial.parameters, []))
-        of_seeds.append(score)
+def _written(grid: Grid) -> dict[str, Any]:
+    """A grid as JSON has it: lists of values, and ranges as objects."""
     return {
-        label: sorted(((quantile(s, 0.5), one) for one, s in configured.values()), key=lambda pair: pair[0])
-        for label, configured in found.items()
+        name: {"low": values.low, "high": values.high} if isinstance(values, Range) else list(values)
+        for name, values in grid.items()
     }
-
-
-def _best_third(order: list[tuple[float, Parameters]]) -> list[tuple[float, Parameters]]:
-    return order[: -(-len(order) // 3)]
-
-
-def _planned(counts: list[int], budgets: list[float]) -> tuple[int, float]:
-    """How many trials there will be, and how much they will spend."""
-    total, work = 0, 0.0
-    for budget in budgets:
-        total, work = total + sum(counts), work + sum(counts) * budget
-        counts = [-(-count // 3) for count in counts]
-    return total, work
 
 
 def _refuse_rounds_of_one(axis: str, kinds: Mapping[str, type[Any]]) -> None:

@@ -1,39 +1,47 @@
-"""What tuning found: every trial, the best of each method, and the folder they are kept in."""
+"""What tuning found: every trial, the best of each method, the setting, and the folder they are kept in."""
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import raydream
+from raydream.algorithms.facts import Range
 from raydream.storage.files import write_json
+from raydream.studies.kept import keep_start, setting_again, written
 from raydream.studies.named import kind_again
-from raydream.studies.trials import TrialLog
+from raydream.studies.setting import Setting
+from raydream.studies.tuning.spaces import Grid
+from raydream.studies.tuning.trials import Record, TrialLog
+from raydream.studies.tuning.winners import edges, score_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Records = list[dict[str, Any]]
+ABOUT = ("methods", "seeds", "search", "space", "seed", "identity")  # that every tuning.json has had
 
 
 @dataclass
 class Tuning:
     """What tuning found.
 
-    winners  the best configuration of each method that has one: name, parameters, score
+    winners  the best configuration of each method that has one: name, parameters, score, and what to know of it
     records  every trial, with what it had spent and reached at its last record within its budget
-    budget, axis, metric  what every method could spend, of what, and by what it was judged
+    budget, axis, metric  what every trial could spend in the end, of what, and by what it was judged
+    about    how it was searched: seeds, search, space, grids as they were in the end, prices of starts, remarks
     """
 
     winners: dict[str, dict[str, Any]]
-    records: Records
+    records: list[Record]
     budget: float
     axis: str
     metric: str
     kinds: dict[str, Any]
     about: dict[str, Any]
+    setting: Setting | None = field(default=None, repr=False)
+    directory: Path | None = None
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{label} {winner['score']:.6g}" for label, winner in self.winners.items())
@@ -41,7 +49,7 @@ class Tuning:
 
     @property
     def best(self) -> dict[str, Any]:
-        """The winning methods by name, as `compare` takes them; a method of which every trial failed has none."""
+        """The winning methods by name, as `compare` takes them; a method that nothing was won with has none."""
         return {label: self.kinds[label](**winner["parameters"]) for label, winner in self.winners.items()}
 
     @property
@@ -54,20 +62,55 @@ class Tuning:
 
     @property
     def table(self) -> "pd.DataFrame":
-        """One row per method: what was tried, what won, and whether it won at an edge of its grid."""
+        """One row per method: what was tried of how much, what won, and what to know before believing it."""
         import pandas as pd
 
-        rows = []
-        for label in self.about["methods"]:
-            own = [record for record in self.records if record["method"] == label]
-            winner = self.winners.get(label)
-            row: dict[str, Any] = {"method": label, "trials": len(own)}
-            row |= {word: sum(record["outcome"] == word for record in own) for word in ("diverged", "failed")}
-            row["score"] = math.inf if winner is None else winner["score"]
-            row["parameters"] = {} if winner is None else winner["parameters"]
-            row["at_edge"] = [] if winner is None else _edges(winner["parameters"], own)
-            rows.append(row)
-        return pd.DataFrame(rows)
+        return pd.DataFrame([self._row(label) for label in self.about["methods"]])
+
+    def _row(self, label: str) -> dict[str, Any]:
+        own, winner = [record for record in self.records if record["method"] == label], self.winners.get(label)
+        count, of = self.about.get("configurations", {}).get(label, [None, None])
+        row: dict[str, Any] = {"method": label, "configurations": count, "of": of, "trials": len(own)}
+        row |= {word: sum(record["outcome"] == word for record in own) for word in ("diverged", "failed")}
+        row["spent"] = sum(float(record.get(self.axis) or 0.0) for record in own)
+        row["score"] = math.inf if winner is None else winner["score"]
+        row["started"] = math.nan if winner is None or winner.get("started") is None else winner["started"]
+        row["parameters"] = {} if winner is None else winner["parameters"]
+        row["at_edge"] = [] if winner is None else self.edges(label)
+        row["remark"] = self.about.get("said", {}).get(label, "")
+        return row
+
+    def edges(self, label: str) -> list[str]:
+        """The parameters of a winner that lie at an edge of what was tried."""
+        return list(edges(self.winners[label]["parameters"], self.grid(label), self.about["search"] == "grid"))
+
+    def grid(self, label: str) -> Grid:
+        """What the parameters of a method could be, in the end."""
+        kept = self.about.get("grids", {}).get(label)
+        if kept is None:  # of an earlier version: what was tried
+            own = [record["parameters"] for record in self.records if record["method"] == label]
+            return {name: tuple(dict.fromkeys(one[name] for one in own)) for name in (own[0] if own else {})}
+        return {
+            name: Range(values["low"], values["high"]) if isinstance(values, dict) else tuple(values)
+            for name, values in kept.items()
+        }
+
+    def setting_for(self, problem: Any = None, topology: Any = None) -> Setting:
+        """The problem, network and start that were tuned on; `problem` where the directory cannot say it."""
+        if self.setting is None:
+            if "setting" not in self.about:
+                if problem is not None and topology is not None:
+                    return Setting.around(problem, topology, ())
+                raise ValueError("`best` does not say on what it was tuned, as an earlier version left it; tune again.")
+            root = self.directory or Path()
+            self.setting = setting_again(root, self.about["setting"], self.about["identity"], problem, topology)
+        return self.setting
+
+    @property
+    def title(self) -> str:
+        """How the winners were found, in a few words."""
+        search, count = self.about["search"], len(self.records)
+        return f"tuned by {self.metric} at {self.budget:g} {self.axis} each, {search} search, {count} trials"
 
     def save(self, directory: Any) -> Path:
         """Write best.json (the winning parameters), tuning.json (how they were found) and trials.jsonl."""
@@ -79,8 +122,12 @@ class Tuning:
         root.mkdir(parents=True, exist_ok=True)
         head = {"budget": self.budget, "axis": self.axis, "metric": self.metric}
         keys = [record["key"] for record in self.records]
+        if self.setting is not None:
+            keep_start(root, self.setting)
+            self.about["setting"] = written(self.setting)
         write_json(root / "tuning.json", {"raydream": raydream.__version__, **head, **self.about, "trials": keys})
         write_json(root / "best.json", {**head, "best": self.winners})
+        self.directory = root
         return root
 
     @classmethod
@@ -97,24 +144,9 @@ class Tuning:
             records = TrialLog(root).records
             head = {name: best[name] for name in ("budget", "axis", "metric")}
             kinds = {label: kind_again(name, label, methods or {}) for label, name in about["methods"].items()}
-            kept = {name: about[name] for name in ("methods", "seeds", "search", "space", "seed", "identity")}
-            return cls(best["best"], [records[key] for key in about["trials"]], **head, kinds=kinds, about=kept)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            assert all(name in about for name in ABOUT)
+            own = [records[key] for key in about.pop("trials")]
+            kept = {name: value for name, value in about.items() if name not in (*head, "raydream")}
+            return cls(best["best"], own, **head, kinds=kinds, about=kept, directory=root)
+        except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
             raise ValueError(f"`directory` holds no readable tuning: {str(root)!r} is damaged ({error}).") from None
-
-
-def score_of(record: dict[str, Any], metric: str) -> float:
-    """The metric of a trial; infinite where there is none."""
-    value = record.get(metric)
-    return math.inf if value is None else float(value)
-
-
-def _edges(parameters: dict[str, Any], records: Records) -> list[str]:
-    """The parameters whose best value is the smallest or the largest that was tried."""
-    found = []
-    for name, value in parameters.items():
-        tried = {record["parameters"][name] for record in records}
-        numeric = all(isinstance(one, int | float) for one in tried)
-        if numeric and len(tried) > 1 and value in (min(tried), max(tried)):
-            found.append(name)
-    return found
