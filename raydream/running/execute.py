@@ -43,6 +43,7 @@ def execute(
     settings: Settings,
     *,
     schedule: Schedule | None = None,
+    recorder: Recorder | None = None,
     folder: RunDirectory | None = None,
     checkpoint: Checkpoint | None = None,
     progress: bool | None = False,
@@ -50,6 +51,7 @@ def execute(
     """Carry out a plan, or go on with it from a checkpoint.
 
     schedule  when to record (default: as the settings say)
+    recorder  what measures (default: all columns at every record)
     folder    where to write the run while it lasts
     progress  True or False for a bar or none; None: a bar on a terminal
     """
@@ -58,7 +60,7 @@ def execute(
         session = backend.open(plan)
         try:
             with _noting_failure(folder), _bar(progress, plan, settings) as bar:
-                recorder = Recorder(plan.problem, plan.method, settings.diagnostics)
+                recorder = recorder or Recorder(plan.problem, plan.method, settings.diagnostics)
                 due = Every(settings.record_every) if schedule is None else schedule
                 loop = Loop(plan, session, recorder, settings, schedule=due, folder=folder, bar=bar)
                 if checkpoint is not None:

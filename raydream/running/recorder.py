@@ -32,7 +32,7 @@ class Recorder:
 
     def record(self, snapshot: Snapshot, seconds: float) -> dict[str, float]:
         """Measure the state and append a row."""
-        row = Row({"iteration": snapshot.iteration, **snapshot.ledger.as_dict(), "seconds": seconds})
+        row = self.spent(snapshot, seconds)
         with np.errstate(all="ignore"):
             here = Point(self.problem, snapshot.arrays)
             row |= measured(here)
@@ -41,6 +41,10 @@ class Recorder:
             self.rows.append(row)
             self._keep_distances(row, snapshot.arrays["Z"])
         return row
+
+    def spent(self, snapshot: Snapshot, seconds: float) -> Row:
+        """What a state has cost."""
+        return Row({"iteration": snapshot.iteration, **snapshot.ledger.as_dict(), "seconds": seconds})
 
     def least_primal(self) -> tuple[float, str]:
         """The least value of P and where it comes from: the problem, else the best record."""

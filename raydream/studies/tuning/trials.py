@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from raydream.backends.local import LocalBackend
+from raydream.backends.plan import Plan
+from raydream.backends.protocol import Snapshot
 from raydream.columns import COSTS, names
 from raydream.running.execute import Ended, execute
+from raydream.running.recorder import Recorder
 from raydream.storage.settings import Limits, Settings
 from raydream.studies.setting import ENDLESS, Setting
 
@@ -73,7 +76,39 @@ def _run_to_the_budget(setting: Setting, trial: Trial) -> Ended:
     plan = setting.plan(trial.kind(**trial.parameters), trial.seed, warn=False)
     limits: dict[str, Any] = {f"max_{trial.axis}": trial.budget}
     settings = Settings(iterations=ENDLESS, limits=Limits(**limits))
-    return execute(plan, LocalBackend(), settings, schedule=ToTheBudget(trial.axis, trial.budget))
+    recorder = EndsRecorder(plan, trial.axis, trial.budget)
+    ended = execute(
+        plan, LocalBackend(), settings, schedule=ToTheBudget(trial.axis, trial.budget), recorder=recorder
+    )  # fmt: skip
+    recorder.measure_last()
+    return ended
+
+
+class EndsRecorder(Recorder):
+    """Measures the start and the last record within the budget; what the others cost is all that is asked of them."""
+
+    def __init__(self, plan: Plan, axis: str, budget: float) -> None:
+        super().__init__(plan.problem, plan.method, diagnostics=False)
+        self._axis, self._budget = axis, budget
+        self._last: tuple[int, Snapshot, float] | None = None
+
+    def record(self, snapshot: Snapshot, seconds: float) -> dict[str, float]:
+        """A row without metrics, but for the first."""
+        if snapshot.iteration == 0:
+            return super().record(snapshot, seconds)
+        row = self.spent(snapshot, seconds)
+        row |= dict.fromkeys(METRICS, math.nan)
+        self.rows.append(row)
+        if row[self._axis] <= self._budget:
+            self._last = len(self.rows) - 1, snapshot, seconds
+        return row
+
+    def measure_last(self) -> None:
+        """Measure where the trial is judged."""
+        if self._last is not None:
+            place, snapshot, seconds = self._last
+            self.rows[place] = super().record(snapshot, seconds)
+            self.rows.pop()
 
 
 class ToTheBudget:
