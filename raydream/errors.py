@@ -16,6 +16,7 @@
         Interrupted             a run, a comparison or a tuning was stopped; its text says how to go on
     UserWarning
         MixingWarning           the method's mixing need not bring agreement
+        TheoryWarning           the theorem promises nothing here: one of its assumptions is not met, or not known to be
 
 A wrong argument is a ValueError or a TypeError, and a file that is missing or in the way a FileNotFoundError or a
 FileExistsError, with one sentence that names the argument, the rule, what came and the remedy.
@@ -96,3 +97,7 @@ class MixingWarning(UserWarning):
 
 class StudyWarning(UserWarning):
     """A study is asked for that says less than it seems to."""
+
+
+class TheoryWarning(UserWarning):
+    """The theorem promises nothing here: one of its assumptions is not met, or not known to be."""

@@ -3,7 +3,7 @@
 A type carries its rule and its meaning:
 
     Chance = Annotated[float, Rule(checks.probability)]
-    p: Annotated[Chance | None, "chance of a large batch; empty: b / (b + b_large)"] = None
+    p: Annotated[Chance | None, "chance of a large batch; empty: b q / (b q + b_large)"] = None
 
 Whoever asks for a value (the class itself, the command line, a form, a tuning) reads the same declaration.
 """

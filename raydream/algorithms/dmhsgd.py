@@ -40,7 +40,8 @@ class DMHSGD(Method):
     NeurIPS 2021.
 
     Differs from the paper: one batch and one beta serve both x and y. Its code projects y after mixing, the paper
-    before, as here; its theory does not cover a constraint (the DREAM paper, Appendix B).
+    before, as here; its theory does not cover a constraint (the DREAM paper, Appendix B): its equation (29) holds for
+    the step before the projection, and is false for the step itself wherever a constraint is active.
     """
 
     eta: Ascent

@@ -41,7 +41,7 @@ class DREAM(Method):
     omega_t(i) ~ Bernoulli(q) is private.
 
     eta, gamma  ascent step in y, and the ratio of the descent step in x to it
-    p           probability of a large batch (default: b / (b + b_large))
+    p           probability of a large batch (default: b q / (b q + b_large))
     q           probability that an agent takes part in a correction
     b, b_large  small and large batch; b_large=None is the whole shard (the offline case)
     K0, K, K_large  rounds of mixing at the start, per iteration, and of the tracker after a large batch
@@ -55,13 +55,15 @@ class DREAM(Method):
     Minimax Optimization", AISTATS 2024, Algorithm 2.
 
     Differs from the paper: FastMix makes K updates (the printed loop makes K + 1 and returns the K-th) with the
-    classical momentum; `momentum="paper"` gives the printed one. q has the default 1, because thinning a batch of
-    two or more by q < 1 loses more variance than it saves gradients.
+    classical momentum; `momentum="paper"` gives the printed one. q has the default 1. Where D is the change of a
+    component gradient, b and q cause (1/q - 1) |E D|^2 more variance than a batch of b q samples, and the paper's
+    bound E|D|^2/(b q) fails unless b (1 - q) <= 1; but at the same b thinning saves gradients and costs rounds. In
+    SFO neither wins always (experiments/findings/ablation_participation.md).
     """
 
     eta: Ascent
     gamma: Ratio
-    p: Annotated[Probability | None, "chance of a large batch; empty: b / (b + b_large)"] = None
+    p: Annotated[Probability | None, "chance of a large batch; empty: b q / (b q + b_large)"] = None
     q: Annotated[Probability, "chance that an agent takes part in a correction"] = 1.0
     b: Correction = 64
     b_large: LargeBatch = None
@@ -92,7 +94,7 @@ class DREAM(Method):
         return self.p
 
     def settled(self, problem: Problem, network: Network) -> "DREAM":
-        small, large = self.b or problem.samples or 1, self.b_large or problem.samples or 1
+        small, large = self.q * (self.b or problem.samples or 1), self.b_large or problem.samples or 1
         p = small / (small + large) if self.p is None else self.p
         K = min(10, ceil(1 / sqrt(max(network.spectral_gap, 0.01)))) if self.K is None else self.K
         K_large = K if self.K_large is None else self.K_large

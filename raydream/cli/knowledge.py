@@ -95,13 +95,18 @@ def params(
 
     Example: raydream params --epsilon 0.1 --L 10 --mu 1 --psi0 1 --n 1000
     """
+    import warnings
     from dataclasses import asdict
 
     from raydream import specs, theory
+    from raydream.errors import TheoryWarning
 
+    told: list[Any] = []
     if problem is not None:
         chosen, network = problem_and_network(problem, None, agents, problem_set, topology, topology_set)
-        found = theory.parameters_for(chosen, network, epsilon)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", TheoryWarning)
+            found = theory.parameters_for(chosen, network, epsilon)
     else:
         network = specs.build_topology(topology, agents, specs.parse_parameters("--topology-set", topology_set or []))
         given = {"L": L, "mu": mu, "psi0": psi0}
@@ -112,6 +117,8 @@ def params(
             L=L, mu=mu, psi0=psi0, epsilon=epsilon, m=agents, delta=network.spectral_gap, n=n, sigma=sigma  # type: ignore[arg-type]
         )  # fmt: skip
     show(f"DREAM for ||grad P|| <= {epsilon:g} on {network.name}", ("constant", "value"), asdict(found).items())
+    for remark in told:
+        print(remark.message)
 
 
 @command

@@ -45,7 +45,11 @@ def pieces(at: Point, shards: Sequence[LocalProblem], eta: float) -> dict[str, f
 
 
 def add_lyapunov(table: "pd.DataFrame", least_primal: float, agents: int, eta: float, p: float) -> None:
-    """Psi = P - P* + alpha gap and Phi = Psi + C/(m eta) + eta V/(m p) + eta U/p, from the recorded pieces."""
+    """Psi = P - P* + alpha gap and Phi = Psi + C/(m eta) + eta V/(m p) + eta U/p, from the recorded pieces.
+
+    eta and p are the method's. One that has none of that name is given 1: its Phi is no Lyapunov function of anybody's
+    proof, and the run's record says what was assumed.
+    """
     table["Psi"] = table.primal - least_primal + ALPHA * table.gap
     variance = (eta / (agents * p) * table.V + eta / p * table.U).fillna(0.0)
     table["Phi"] = table.Psi + table.C / (agents * eta) + variance

@@ -56,12 +56,14 @@ class Constants:
     mu     strong concavity of every f_i in y
     sigma  standard deviation of one component gradient (online problems)
     L_full smoothness of the agents' own functions f_i: smaller than L, and nearer to what steps tolerate
+    assumes  while what they hold, as a clause; empty: everywhere
     """
 
     L: float
     mu: float
     sigma: float | None = None
     L_full: float | None = None
+    assumes: str = ""
 
     @property
     def kappa(self) -> float:

@@ -109,7 +109,13 @@ class _PooledOnlineGame(OnlineQuadraticGame):
         sigma = np.sqrt(self.sigma**2 + np.mean(np.sum(np.square(spread), axis=1)))
         forms = root_mean_square(self.sources.hessian()[None]) + self.penalty.smoothness
         L = np.hypot(forms, self.sigma / np.sqrt(2 * (self.dim_x + self.dim_y)))
-        return Constants(L=float(L), mu=self.mu, sigma=float(sigma), L_full=self._smoothness(self.forms.hessian()))
+        return Constants(
+            L=float(L),
+            mu=self.mu,
+            sigma=float(sigma),
+            L_full=self._smoothness(self.forms.hessian()),
+            assumes="the former agents' gradients differ no more than at the start",
+        )
 
 
 class OnlineQuadraticShard:

@@ -116,7 +116,12 @@ class RobustLogisticRegression(Danskin):
         full = [[own * spectral**2 / n + curve, r * spectral / n], [r * spectral / n, 1.0]]
         root = np.sqrt(n)
         single = [[own * largest * spectral / root + curve, r * largest / root], [r * spectral / root, 1.0]]
-        return Constants(L=float(np.linalg.norm(single, 2)), mu=1.0, L_full=float(np.linalg.norm(full, 2)))
+        return Constants(
+            L=float(np.linalg.norm(single, 2)),
+            mu=1.0,
+            L_full=float(np.linalg.norm(full, 2)),
+            assumes=f"every sample weighs at most {weight:g} times its uniform share",
+        )
 
 
 class RobustLogisticShard:

@@ -84,7 +84,7 @@ def gather(ended: Ended, plan: Plan, record: RunRecord) -> Result:
             ledger=ended.last.ledger,
             recoveries=ended.recoveries,
             places=ended.places,
-            least_primal=ended.recorder.remarks().get("least_primal"),
+            **ended.recorder.remarks(),
         ),
         x_bar=z_bar[: plan.problem.dim_x],
         y_bar=z_bar[plan.problem.dim_x :],

@@ -25,7 +25,9 @@ class Recorder:
 
     def __init__(self, problem: Problem, method: Any, diagnostics: bool) -> None:
         self.problem, self.diagnostics = problem, diagnostics
-        self._eta, self._p = float(parameter_of(method, "eta", 1.0)), float(parameter_of(method, "p", None) or 1.0)
+        own = {name: parameter_of(method, name, None) for name in ("eta", "p")}
+        self._assumed = ", ".join(name for name, value in own.items() if not value)
+        self._eta, self._p = (float(value or 1.0) for value in own.values())
         self.rows: list[dict[str, float]] = []
         self.names = ("Z", "G", "S") if diagnostics else ("Z", "S")  # the arrays that a record needs
         self._shards = [problem.local(i) for i in range(problem.agents)] if diagnostics else []
@@ -84,4 +86,5 @@ class Recorder:
         if not self.diagnostics:
             return {}
         value, source = self.least_primal()
-        return {"least_primal": {"value": value, "source": source}}
+        weights = {"eta": self._eta, "p": self._p, "assumed": self._assumed}
+        return {"least_primal": {"value": value, "source": source}, "lyapunov": weights}

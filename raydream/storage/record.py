@@ -38,6 +38,14 @@ class LeastPrimal(TypedDict):
     source: str
 
 
+class Lyapunov(TypedDict):
+    """The eta and the p of the recorded Phi, and which of them the method does not have, so that 1 was assumed."""
+
+    eta: float
+    p: float
+    assumed: str
+
+
 class Driver(TypedDict):
     """Who drives a run that is under way."""
 
@@ -130,7 +138,7 @@ class RunRecord:
     outcome, reason      of `FINISHED` or `UNFINISHED`, and why in words
     ledger        the final bill, where it finished
     places, recoveries, driver   where its actors live, those that were lost, who drives it
-    least_primal  where diagnostics were asked for
+    least_primal, lyapunov   where diagnostics were asked for
     """
 
     problem: ProblemRecord
@@ -151,6 +159,7 @@ class RunRecord:
     places: list[Place] = field(default_factory=list)
     driver: Driver | None = None
     least_primal: LeastPrimal | None = None
+    lyapunov: Lyapunov | None = None
 
     @property
     def finished(self) -> bool:
@@ -160,7 +169,8 @@ class RunRecord:
     def again(self, settings: Settings, backend: dict[str, Any]) -> "RunRecord":
         """The same run, about to go on: nothing has become of it yet."""
         made = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in FATE}
-        return RunRecord(**{**made, "settings": settings, "backend": backend, "places": [], "least_primal": None})
+        anew = {"settings": settings, "backend": backend, "places": [], "least_primal": None, "lyapunov": None}
+        return RunRecord(**{**made, **anew})
 
     def config(self) -> dict[str, Any]:
         """Everything needed to run it again, as plain data: the record without what became of the run."""
@@ -171,6 +181,7 @@ class RunRecord:
         settings = {**vars(self.settings), "limits": self.settings.limits.given()}
         optional = {
             "least_primal": self.least_primal,
+            "lyapunov": self.lyapunov,
             "places": self.places or None,
             "driver": self.driver,
             "ledger": None if self.ledger is None else self.ledger.as_dict(),
@@ -234,6 +245,7 @@ class RunRecord:
             places=[_place_from_json(one) for one in found.objects("places")],
             driver=_driver_from_json(found.inner("driver")) if found.has("driver") else None,
             least_primal=_least_primal_from_json(found.inner("least_primal")) if found.has("least_primal") else None,
+            lyapunov=_lyapunov_from_json(found.inner("lyapunov")) if found.has("lyapunov") else None,
         )
 
 
@@ -297,6 +309,10 @@ def _driver_from_json(found: Fields) -> Driver:
 
 def _least_primal_from_json(found: Fields) -> LeastPrimal:
     return {"value": found.measured("value"), "source": found.text("source", "")}
+
+
+def _lyapunov_from_json(found: Fields) -> Lyapunov:
+    return {"eta": found.number("eta"), "p": found.number("p"), "assumed": found.text("assumed")}
 
 
 def _spec_to_json(spec: Spec | None) -> dict[str, Any] | None:

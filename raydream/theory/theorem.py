@@ -1,10 +1,12 @@
 """The constants of the DREAM paper's theorem, and what it predicts."""
 
+import warnings
 from dataclasses import dataclass
 from math import ceil, log, sqrt
 from typing import Any
 
 from raydream.checks import positive, whole
+from raydream.errors import TheoryWarning
 from raydream.topology import Topology
 from raydream.types import Array
 
@@ -39,11 +41,16 @@ class DreamParameters:
 
 
 def parameters_for(problem: Any, topology: Topology, epsilon: float) -> DreamParameters:
-    """What the theorem prescribes for this problem on this network, from epsilon alone."""
+    """What the theorem prescribes for this problem on this network, from epsilon alone.
+
+    A `TheoryWarning` tells where it promises nothing: W must be positive semidefinite (Assumption 2.5e), and the
+    problem's constants must hold wherever the run goes.
+    """
     for part in ("constants", "primal_bound"):
         if not hasattr(problem, part):
             raise ValueError(f"`problem` must have `{part}()`; {type(problem).__name__} has none. Give L, mu and psi0.")
     known = problem.constants()
+    _warn_of_assumptions(topology, getattr(known, "assumes", ""))
     return dream_parameters(
         L=known.L,
         mu=known.mu,
@@ -54,6 +61,24 @@ def parameters_for(problem: Any, topology: Topology, epsilon: float) -> DreamPar
         n=problem.samples,
         sigma=known.sigma if problem.samples is None else None,
     )
+
+
+def _warn_of_assumptions(topology: Topology, assumes: str) -> None:
+    """Of those that are not met, or not known to be."""
+    if not topology.positive_semidefinite:
+        warnings.warn(
+            f"`topology` {topology.name} must have a positive semidefinite W for the theorem to hold; its smallest "
+            f"eigenvalue is {topology.smallest_eigenvalue:.3g}: use `topology.lazy()`.",
+            TheoryWarning,
+            stacklevel=3,
+        )
+    if assumes:
+        warnings.warn(
+            f"`problem` must have constants that hold everywhere for the theorem to hold; these do only while "
+            f"{assumes}: see that the run stays there.",
+            TheoryWarning,
+            stacklevel=3,
+        )
 
 
 def starting_gap(problem: Any, start: tuple[Array, Array] | None = None) -> float:
@@ -94,7 +119,10 @@ def dream_parameters(
         K' = ceil(5 log(c1 m) / (c2 sqrt(delta)))
 
     Differs from the paper: K0 is at least 0 (its logarithm is negative where epsilon is large), and a delta of 1
-    or a single agent needs no rounds beyond what the formulas give.
+    or a single agent needs no rounds beyond what the formulas give. The printed K0, kept here, lacks
+    the factor X = ||g_0 - 1 g_bar_0||^2, by which agents differ at the start: the proof needs 4 rho_0^2 X / (gamma m)
+    to be a share of epsilon^2, where rho_0 = c1 (1 - c2 sqrt(delta))^K0. With this K0 it is at most
+    gamma m epsilon^4 X / 64, a quarter of epsilon^2 only if gamma m epsilon^2 X <= 16.
     """
     L, mu, epsilon, psi0 = positive("L", L), positive("mu", mu), positive("epsilon", epsilon), positive("psi0", psi0)
     m, delta = whole("m", m, 1), positive("delta", delta)

@@ -157,6 +157,23 @@ def test_diagnostics_say_where_the_least_value_comes_from():
     assert (done.history.Psi >= 0).all()
 
 
+@pytest.mark.parametrize(
+    ("method", "wanted"),
+    [
+        (rd.DREAM(eta=0.05, gamma=0.3, b=4, q=0.5), {"eta": 0.05, "p": 2 / 13, "assumed": ""}),
+        (rd.GTGDA(eta=0.05, gamma=0.3), {"eta": 0.05, "p": 1.0, "assumed": "p"}),
+    ],
+)
+def test_diagnostics_say_with_which_p(method, wanted):
+    """Phi has the method's p; where a method has none it has 1, and the record says so."""
+    done = run(game_with(), RING, method, iterations=4, diagnostics=True)
+    assert done.config["lyapunov"] == pytest.approx(wanted)
+    last = done.history.iloc[-1]
+    eta, p = wanted["eta"], wanted["p"]
+    assert last.Phi == pytest.approx(last.Psi + last.C / (8 * eta) + eta / (8 * p) * last.V + eta / p * last.U)
+    assert "lyapunov" not in run(game_with(), RING, method, iterations=1).config
+
+
 def test_one_seed_gives_one_run():
     """Two runs with one seed have identical bits; another seed has others."""
     game, method = game_with(), rd.DREAM(eta=0.05, gamma=0.3, p=0.3, b=4, q=0.7, K=2)
@@ -289,10 +306,11 @@ def test_an_online_problem_needs_batch_sizes():
 
 
 def test_defaults_follow_the_problem_and_the_network():
-    """p = b/(b + n), and K = 1/sqrt(gap) rounded up, at most 10."""
+    """p = b q/(b q + n), and K = 1/sqrt(gap) rounded up, at most 10."""
     game = game_with(Everything())
     settled = rd.DREAM(eta=0.1, gamma=1.0, b=4).settled(game, RING.network)
     assert settled.p == pytest.approx(4 / 15)
+    assert rd.DREAM(eta=0.1, gamma=1.0, b=4, q=0.5).settled(game, RING.network).p == pytest.approx(2 / 13)
     assert (settled.K, settled.K_large, settled.K0) == (3, 3, 3)
     slow = rd.topology.ring(8, self_weight=0.999)
     assert rd.DREAM(eta=0.1, gamma=1.0).settled(game, slow.network).K == 10

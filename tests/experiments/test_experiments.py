@@ -117,7 +117,7 @@ def test_defects_show(tmp_path):
 def test_the_readme_has_a_line_for_every_script():
     """make_readme.py has been run since the last script came, and every finding is linked."""
     text = (FOLDER / "README.md").read_text()
-    parts = {"sweeps.py", "valley.py", "figures.py", "make_readme.py"}
+    parts = {"sweeps.py", "valley.py", "vectorised.py", "figures.py", "make_readme.py"}
     for script in FOLDER.glob("*.py"):
         assert script.name in parts or f"| `{script.name}` |" in text, f"{script.name}: run make_readme.py"
     for finding in (FOLDER / "findings").glob("*.md"):

@@ -24,6 +24,7 @@ import raydream as rd
 from raydream import specs
 from raydream.agents.streams import Streams
 from raydream.algorithms import METHODS
+from raydream.algorithms.state import Iterates
 from raydream.backends.registry import backend_again
 from raydream.cli import app as cli
 from raydream.columns import COLUMNS, COMPARED
@@ -254,6 +255,31 @@ def test_the_lyapunov_pieces_add_up(results):
     """Phi = Psi + C/(m eta) + eta V/(m p) + eta U/p, as recorded."""
     for result in results:
         assert np.allclose(sum(pieces(collect(result)[0]).values()), result.history["Phi"])
+
+
+def test_the_lyapunov_figure_says_which_p_it_assumes(problem, ring):
+    """Where the method has a p of its own there is nothing to say."""
+    options = {"iterations": 3, "diagnostics": True, "backend": "local"}
+    without = rd.run(problem, ring, rd.GTGDA(eta=0.05, gamma=0.5), **options)
+    assert figures.lyapunov(without).layout.yaxis.title.text == "Φ and its terms (the method has no p: 1 here)"
+    own = rd.run(problem, ring, rd.DREAM(eta=0.05, gamma=0.5, b=4), **options)
+    assert figures.lyapunov(own).layout.yaxis.title.text == "Φ and its terms"
+
+
+def test_the_lyapunov_pieces_of_a_method_that_is_no_dataclass_add_up(problem, ring):
+    """Its eta is nowhere in its parameters; the record of the weights has it."""
+
+    class Plain:
+        eta = 0.05
+
+        def init(self, agents):
+            return Iterates(agents.start())
+
+        def step(self, s, agents, t, coin):
+            return Iterates(agents.descend_ascend(s.Z, agents.gradient(s.Z), self.eta, 0.5))
+
+    done = rd.run(problem, ring, Plain(), iterations=3, diagnostics=True, backend="local")
+    assert np.allclose(sum(pieces(collect(done)[0]).values()), done.history["Phi"])
 
 
 def test_the_heat_map_has_a_row_for_each_agent():

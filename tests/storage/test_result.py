@@ -147,6 +147,7 @@ records = st.builds(
     places=st.lists(st.fixed_dictionaries(places), max_size=2),
     driver=st.none() | st.fixed_dictionaries({"host": text, "pid": count}),
     least_primal=st.none() | st.fixed_dictionaries({"value": small, "source": text}),
+    lyapunov=st.none() | st.fixed_dictionaries({"eta": positive, "p": positive, "assumed": text}),
 )
 
 
@@ -192,6 +193,7 @@ WRONG = {
     "recoveries": [5, [{}], [{"iteration": "x", "rolled_back_to": 0, "agents": []}]],
     "ledger": [5, {"sfo": 1}, {"sfo": -1, "rounds": 0, "messages": 0, "bytes": 0}],
     "driver": ["x", {"host": 5}],
+    "lyapunov": [5, {"eta": 1.0}, {"eta": "x", "p": 1.0, "assumed": ""}, {"eta": 1.0, "p": 1.0, "assumed": 5}],
 }
 
 

@@ -10,8 +10,9 @@ from laws import run
 from reference.theory import dream_parameters_by_hand
 
 import raydream as rd
-from raydream.problems import OnlineQuadraticGame, QuadraticGame
-from raydream.theory import dream_parameters, parameters_for, starting_gap
+from raydream.errors import TheoryWarning
+from raydream.problems import OnlineQuadraticGame, QuadraticGame, RobustLogisticRegression
+from raydream.theory import C1, C2, dream_parameters, parameters_for, starting_gap
 
 CASES = [
     dict(L=7.3, mu=0.9, epsilon=0.11, m=8, delta=0.13, psi0=0.37, n=6105),
@@ -19,6 +20,7 @@ CASES = [
     dict(L=5.0, mu=1.1, epsilon=0.21, m=8, delta=0.00029, psi0=0.7, sigma=1.7),
     dict(L=3.3, mu=0.31, epsilon=0.07, m=100, delta=0.05, psi0=0.3, sigma=0.013),
 ]
+LAZY = rd.topology.ring(4).lazy()
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -30,6 +32,14 @@ def test_every_constant_is_the_theorem_s(case):
         assert value == pytest.approx(wanted[name], rel=1e-12), name
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_the_first_rounds_leave_what_is_said_of_them(case):
+    """4 rho_0^2/(gamma m) is at most gamma m epsilon^4/64: K0 does not know how much the first gradients differ."""
+    found = dream_parameters(**case)
+    rho = C1 * (1 - C2 * case["delta"] ** 0.5) ** found.K0
+    assert 4 * rho**2 / (found.gamma * case["m"]) <= found.gamma * case["m"] * case["epsilon"] ** 4 / 64
+
+
 def test_the_paper_s_data_set_in_numbers():
     """a9a joined with its test set (m=8, n=6105): b = 28, q = 0.987, p = 0.0045."""
     found = dream_parameters(L=1.0, mu=1.0, epsilon=0.1, m=8, delta=2.9e-4, psi0=1.0, n=6105)
@@ -37,23 +47,19 @@ def test_the_paper_s_data_set_in_numbers():
 
 
 def test_a_run_is_set_up_from_epsilon_alone():
-    """constants(), the topology and psi0 give the parameters, and DREAM takes them; the run obeys the bound."""
+    """constants(), the topology and psi0 give the parameters; what they promise is tested in test_theorem.py."""
     game = QuadraticGame.random(agents=4, samples=16, dim_x=2, dim_y=2, seed=3, heterogeneity=0.2, spread=0.1)
-    ring = rd.topology.ring(4).lazy()
-    epsilon = 50.0  # far from small: the theorem's steps are tiny, and its iterations many
-    found = parameters_for(game, ring, epsilon)
-    method = rd.DREAM(
-        eta=found.eta, gamma=found.gamma, b=found.b, q=found.q, p=found.p, K0=found.K0, K=found.K, K_large=found.K_large
+    known = game.constants()
+    found = parameters_for(game, LAZY, 0.1)
+    assert found == dream_parameters(
+        L=known.L, mu=known.mu, epsilon=0.1, m=4, delta=LAZY.spectral_gap, psi0=starting_gap(game), n=16
     )
-    assert found.iterations > 2 / found.p
-    result = run(game, ring, method, iterations=min(found.iterations, 200), diagnostics=True)
-    assert result.history.Phi.is_monotonic_decreasing or result.history.Phi.iloc[-1] < result.history.Phi.iloc[0]
 
 
 def test_online_constants_come_from_sigma():
     """An online game's batch follows from sigma."""
     game = OnlineQuadraticGame.random(agents=4, dim_x=2, dim_y=2, sigma=0.5)
-    found = parameters_for(game, rd.topology.ring(4), 0.5)
+    found = parameters_for(game, LAZY, 0.5)
     wanted = 32 * 0.25 / (found.gamma * 4 * 0.25)
     assert found.b_large == pytest.approx(wanted, abs=1)
 
@@ -90,6 +96,28 @@ def test_bad_constants_are_named(change, sentence):
     """Each gets its sentence."""
     with pytest.raises(ValueError, match=sentence):
         dream_parameters(**{**GOOD, **change})
+
+
+def test_a_network_that_the_theorem_does_not_know_is_told():
+    """W must be positive semidefinite: the ring of 4 has -1/3, its lazy version meets the assumption in silence."""
+    game = QuadraticGame.random(agents=4, samples=3)
+    with pytest.warns(
+        TheoryWarning, match=r"`topology` ring .* positive semidefinite .* -0\.333.* `topology\.lazy\(\)`"
+    ):
+        parameters_for(game, rd.topology.ring(4), 0.1)
+    parameters_for(game, rd.topology.ring(4).lazy(), 0.1)
+
+
+def test_constants_that_rest_on_an_assumption_are_told():
+    """Those of robust logistic regression hold while no sample weighs much: the sentence says how much."""
+    features, labels = rd.data.load("synthetic")
+    problem = RobustLogisticRegression(features[:40], labels[:40], 4)
+    assert problem.constants(3.0).assumes == "every sample weighs at most 3 times its uniform share"
+    with pytest.warns(TheoryWarning, match="only while every sample weighs at most 2 times its uniform share"):
+        parameters_for(problem, LAZY, 0.1)
+    pooled = OnlineQuadraticGame.random(agents=4).pooled()
+    with pytest.warns(TheoryWarning, match="only while the former agents' gradients differ no more than at the start"):
+        parameters_for(pooled, rd.topology.ring(1), 0.1)
 
 
 def test_a_problem_without_constants_is_refused():

@@ -22,7 +22,7 @@ def pieces(run: Run) -> dict[str, Array] | None:
     """Phi = Psi + C/(m eta) + eta V/(m p) + eta U/p by its terms, or None where they were not recorded."""
     if any(name not in run.columns for name in ("Psi", "C", "V", "U")):
         return None
-    given = run.parameters
+    given = run.config.get("lyapunov") or run.parameters  # runs of old do not say
     eta, p, m = given.get("eta", 1.0), given.get("p", 1.0), run.config["problem"]["agents"]
     columns = {name: np.nan_to_num(run.columns[name], nan=0.0) for name in ("C", "V", "U")}
     return {
@@ -39,6 +39,8 @@ def lyapunov(run: Any, x: str = "iteration", *, points: int = 1500, dark: bool =
     found = pieces(one)
     if found is None:
         raise ValueError("`run` has no record of the Lyapunov function; run with `diagnostics=True`.")
+    assumed = (one.config.get("lyapunov") or {}).get("assumed")
+    remark = f" (the method has no {assumed}: 1 here)" if assumed else ""
     keep = thinned(list(found.values()), points)
     figure = go.Figure()
     for name, values in found.items():
@@ -57,5 +59,5 @@ def lyapunov(run: Any, x: str = "iteration", *, points: int = 1500, dark: bool =
         dark,
         hovermode="x unified",
         xaxis={"title": {"text": theme.axis_name(x)}, **theme.ticks(x)},
-        yaxis={"title": {"text": "Φ and its terms"}, **theme.ticks("Phi")},
+        yaxis={"title": {"text": f"Φ and its terms{remark}"}, **theme.ticks("Phi")},
     )
