@@ -93,7 +93,7 @@ DMHSGD.facts = Facts(
     colour="#D55E00",
     spaces={
         "paper": {"b": BATCHES, "b0": BATCHES, "beta": (0.01,)},
-        "wide": {"b": (64, 256), "beta": (0.01, 0.1)},
+        "wide": {"b": (16, 64, 256), "beta": (0.01, 0.03, 0.1, 0.3)},
     },
     counting=Counting("all", untracked=lambda given: 1),
 )

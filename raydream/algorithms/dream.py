@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
-from typing import Annotated
+from typing import Annotated, cast
 
 from raydream.agents import Agents
 from raydream.algorithms.estimators import thinned_page
@@ -10,16 +10,17 @@ from raydream.algorithms.facts import Counting, Facts
 from raydream.algorithms.method import Method, Mixing
 from raydream.algorithms.parameters import (
     BATCHES,
+    THEOREM,
     Ascent,
-    Correction,
     LargeBatch,
     MixingKind,
     Momentum,
     Ratio,
+    Theorem,
     whole_shard_online,
 )
 from raydream.algorithms.state import Tracked
-from raydream.parameters import Probability, Whole
+from raydream.parameters import Count, Probability, Whole
 from raydream.problems.protocol import Problem
 from raydream.program import Program
 from raydream.theory.rates import Order, Rate, Term
@@ -43,7 +44,8 @@ class DREAM(Method):
     eta, gamma  ascent step in y, and the ratio of the descent step in x to it
     p           probability of a large batch (default: b q / (b q + b_large))
     q           probability that an agent takes part in a correction
-    b, b_large  small and large batch; b_large=None is the whole shard (the offline case)
+    b, b_large  small and large batch; b="theorem" is sqrt(b_large/m) rounded up, and b_large=None is the whole shard
+                (the offline case)
     K0, K, K_large  rounds of mixing at the start, per iteration, and of the tracker after a large batch
                 (default: 1/sqrt(spectral gap) rounded up, at most 10)
     mixing, momentum  "fastmix" or "gossip"; FastMix's momentum, "optimal" or "paper"
@@ -65,7 +67,7 @@ class DREAM(Method):
     gamma: Ratio
     p: Annotated[Probability | None, "chance of a large batch; empty: b q / (b q + b_large)"] = None
     q: Annotated[Probability, "chance that an agent takes part in a correction"] = 1.0
-    b: Correction = 64
+    b: Annotated[Count | Theorem | None, "samples of a correction; theorem: √(b'/m) rounded up"] = 64
     b_large: LargeBatch = None
     K0: Annotated[Whole | None, "rounds of mixing at the start; empty: as many as `K_large`"] = None
     K: Annotated[Whole | None, "rounds of mixing; empty: 1/√δ rounded up, at most 10 (δ is the spectral gap)"] = None
@@ -82,7 +84,8 @@ class DREAM(Method):
     def step(self, s: Tracked, agents: Agents, t: int, coin: bool) -> Program:
         Z = agents.project(agents.descend_ascend(s.Z, s.S, self.eta, self.gamma))
         Z = yield from self.mix(Z, self.K, agents)  # lines 11 and 12, in the same frames
-        G = thinned_page(agents, Z, s.Z, s.G, coin=coin, b=self.b, b_large=self.b_large, q=self.q)  # lines 14 to 20
+        b = cast("int | None", self.b)  # settled
+        G = thinned_page(agents, Z, s.Z, s.G, coin=coin, b=b, b_large=self.b_large, q=self.q)  # lines 14 to 20
         S = yield from self.mix(s.S + G - s.G, self.K_large if coin else self.K, agents)  # line 23
         return Tracked(Z, G, S)
 
@@ -94,11 +97,13 @@ class DREAM(Method):
         return self.p
 
     def settled(self, problem: Problem, network: Network) -> "DREAM":
-        small, large = self.q * (self.b or problem.samples or 1), self.b_large or problem.samples or 1
+        large = self.b_large or problem.samples or 1
+        b = ceil(sqrt(large / network.m)) if self.b == THEOREM else cast("int | None", self.b)
+        small = self.q * (b or problem.samples or 1)
         p = small / (small + large) if self.p is None else self.p
         K = min(10, ceil(1 / sqrt(max(network.spectral_gap, 0.01)))) if self.K is None else self.K
         K_large = K if self.K_large is None else self.K_large
-        return replace(self, p=p, K=K, K_large=K_large, K0=K_large if self.K0 is None else self.K0)
+        return replace(self, b=b, p=p, K=K, K_large=K_large, K0=K_large if self.K0 is None else self.K0)
 
     def mixings(self) -> list[Mixing]:
         return [Mixing(K, self.mixing, self.momentum) for K in (self.K, self.K_large) if K is not None]
@@ -133,7 +138,7 @@ DREAM.facts = Facts(
             "b": BATCHES, "b_large": BATCHES, "p": (0.2, 0.5, 0.9), "q": (0.2, 0.5, 0.9),
             "K0": (2, 5, 10), "K": (2, 5, 10), "K_large": (2, 5, 10),
         },
-        "wide": {"b": (64,), "b_large": (None, 512), "K": (2, 5)},
+        "wide": {"b": (64, THEOREM), "b_large": (None, 512), "K": (1, 2, 5), "mixing": ("fastmix", "gossip")},
     },
     counting=Counting("between", untracked=lambda given: given.get("K")),
 )  # fmt: skip

@@ -84,6 +84,6 @@ GTDA.facts = Facts(
     reference="Tsaknakis, Hong, Liu, ICASSP 2020",
     source="reconstruction, checked by laws",
     colour="#E69F00",
-    spaces={"paper": {"R": (4,)}},
+    spaces={"paper": {"R": (4,)}, "wide": {"R": (2, 4)}},
     counting=Counting("none"),
 )

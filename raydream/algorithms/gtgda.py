@@ -71,5 +71,6 @@ GTGDA.facts = Facts(
     reference="Zhang, Liu, Liu, Zhu, Lu, NeurIPS 2021",
     source="reconstruction, checked by laws",
     colour="#009E73",
+    spaces={"wide": {"form": tuple(FORMS)}},
     counting=Counting("none", untracked=rounds_of_iterates),
 )

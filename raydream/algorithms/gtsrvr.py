@@ -91,6 +91,6 @@ GTSRVR.facts = Facts(
     reference="Zhang, Liu, Liu, Zhu, Lu, NeurIPS 2021",
     source="reconstruction, checked by laws",
     colour="#CC79A7",
-    spaces={"wide": {"b": (64, ROOT)}},
+    spaces={"wide": {"b": (64, ROOT), "form": tuple(FORMS)}},
     counting=Counting("between", untracked=rounds_of_iterates),
 )

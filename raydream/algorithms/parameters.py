@@ -10,6 +10,7 @@ from raydream.topology.mixing import METHODS as MIXINGS
 from raydream.topology.mixing import MOMENTA
 
 ROOT = "sqrt(n)"  # a batch of that size, until the problem is known
+THEOREM = "theorem"  # a batch of the size that DREAM's theorem has
 
 Ascent = Annotated[Positive, "ascent step in y"]
 Ratio = Annotated[Positive, "the descent step in x is gamma eta"]
@@ -17,6 +18,7 @@ Batch = Annotated[Count | None, "samples of a batch; empty: all of an agent's"]
 Correction = Annotated[Count | None, "samples of a correction"]
 LargeBatch = Annotated[Count | None, "samples of a large batch; empty: all of an agent's"]
 Root = Annotated[str, one_of((ROOT,))]
+Theorem = Annotated[str, one_of((THEOREM,))]
 Form = Annotated[str, one_of(FORMS), "combine, then adapt (one exchange for both arrays), or adapt, then combine (two)"]
 MixingKind = Annotated[str, one_of(MIXINGS), "FastMix, or plain gossip"]
 Momentum = Annotated[str, one_of(MOMENTA), "of FastMix: the classical optimum, or as the paper prints it"]

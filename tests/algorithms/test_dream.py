@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from laws import DATA, Witness, coins_of, drive_in_blocks, needs_data, run, session_for, states_of
+from laws import DATA, Witness, assert_same_bits, coins_of, drive_in_blocks, needs_data, run, session_for, states_of
 from reference.dream import Batches, Draw, dream, lyapunov
 
 import raydream as rd
@@ -321,3 +321,15 @@ def test_the_method_reads_like_the_paper_s_box():
     source = inspect.getsource(rd.DREAM)
     lines = source.replace(rd.DREAM.__doc__, "").splitlines()
     assert len([line for line in lines if line.strip()]) < 50
+
+
+def test_the_theorem_s_batch_is_the_root_of_the_large_one_over_m():
+    """ceil(sqrt(b'/m)), offline with b' = n; the run is that of the number, and p follows."""
+    game = QuadraticGame.random(agents=4, samples=50, seed=2)
+    for large, b in ((None, 4), (17, 3)):
+        named, told = (rd.DREAM(eta=0.05, gamma=0.3, b=size, b_large=large) for size in ("theorem", b))
+        first, second = (run(game, rd.topology.ring(4), method, iterations=9) for method in (named, told))
+        assert_same_bits(first, second)
+        assert first.record.method.parameters["b"] == b and first.record.method.parameters["p"] == b / (
+            b + (large or 50)
+        )
