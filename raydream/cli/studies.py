@@ -108,6 +108,27 @@ def compare(
 
 
 @command
+def study(
+    file: Annotated[str, typer.Argument(help="A study in TOML; the README has one.")],
+    directory: Annotated[
+        str | None, typer.Option(help="Where it is kept (default: runs/ and the file's name).")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Trials at a time (default: one per CPU).")] = None,
+    address: Annotated[str | None, typer.Option(help="A running Ray, all of whose nodes run trials.")] = None,
+) -> None:
+    """Carry out a study file: problems x networks x methods x seeds, tuned by one rule; go on after an interruption.
+
+    Example: raydream study experiments/studies/figure_1_balanced.toml --directory runs/figure-1
+    """
+    import raydream
+
+    found = raydream.study(file, directory, workers=workers, address=address, progress=True)
+    for cell, comparison in found.comparisons.items():
+        show_comparison(comparison, None, cell)
+    print(f"Everything is kept in {found.directory}; the tables are {' and '.join(map(str, found.save_tables()))}.")
+
+
+@command
 def tune(
     budget: Annotated[float, typer.Option(help="How much each trial may spend, its start included.")],
     axis: Annotated[str, typer.Option(help="Of what: sfo, rounds or seconds.")] = "sfo",
