@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 MARKS = ("<!-- table -->", "<!-- /table -->")
 ORDER = ("figure_1_sfo", "figure_2_rounds", "table_1_scaling", "speedup")  # the paper's own; ablations follow
-PARTS = {"sweeps", "valley", "make_readme", "figures"}  # what scripts share, and this one
+PARTS = {"sweeps", "texts", "valley", "make_readme", "figures"}  # what scripts share, and this one
 
 
 def line(script: Path) -> str:

@@ -10,6 +10,7 @@ import csv
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 import time
@@ -21,7 +22,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import texts
 from scipy import stats
+from texts import Tables, short, table
+
+__all__ = [
+    "best_of_grid",
+    "grouped",
+    "median",
+    "options",
+    "publish",
+    "run_all",
+    "save_figure",
+    "short",
+    "slope",
+    "table",
+]
 
 HERE = Path(__file__).resolve().parent
 FINDINGS = HERE / "findings"
@@ -120,7 +136,7 @@ def slope(x: Any, y: Any) -> dict[str, float]:
 
 
 def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Rows as a CSV file; numbers with six digits."""
+    """Rows as a CSV file; numbers with six digits (the old way)."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
@@ -129,18 +145,38 @@ def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
             writer.writerow({name: f"{v:.6g}" if isinstance(v, float) else v for name, v in row.items()})
 
 
-def table(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
-    """Rows as a Markdown table: {column of the rows: heading}."""
-    lines = ["| " + " | ".join(columns.values()) + " |", "| " + " | ".join("---" for _ in columns) + " |"]
-    lines += ["| " + " | ".join(_cell(row.get(name)) for name in columns) + " |" for row in rows]
-    return "\n".join(lines)
+def publish(given: Any, title: str, text_of: Any, tables: Any, *old: Any) -> Tables:
+    """Write each table as CSV, read it back, and render the text from what was read; after a full run in findings/ too.
 
-
-def publish(given: Any, title: str, summary: str, body: str, tables: dict[str, list[dict[str, Any]]]) -> None:
-    """Write the result files, print the text, and keep both under findings/ after a full run.
-
-    `summary` is the one sentence that README.md shows.
+    `text_of(tables)` gives (summary, body); `summary` is the sentence that README.md shows. The table `setting` (one
+    row, if given) gets `size` and `seconds`. Answers the tables as they were read, for a figure.
     """
+    if not callable(text_of):
+        return _publish_text(given, title, text_of, tables, *old)
+    (setting,) = tables.get("setting", [{}])
+    spent = round(sum(given.seconds.values()), 1)
+    tables = {"setting": [{**setting, "size": given.size, "seconds": spent}]} | {
+        stem: rows for stem, rows in tables.items() if stem != "setting"
+    }
+    for stem, rows in tables.items():
+        texts.write_csv(given.out / f"{stem}.csv", rows)
+    read = {stem: texts.read_csv(given.out / f"{stem}.csv") for stem in tables}
+    text = texts.page(title, text_of, read)
+    (given.out / "findings.md").write_text(text)
+    print(text)
+    if given.size == "full" or given.findings:
+        FINDINGS.mkdir(exist_ok=True)
+        for stale in FINDINGS.glob(f"{given.name}_*.csv"):
+            stale.unlink()
+        for stem in tables:
+            shutil.copy(given.out / f"{stem}.csv", FINDINGS / f"{given.name}_{stem}.csv")
+        (FINDINGS / f"{given.name}.md").write_text(text)
+    print(f"results: {given.out}")
+    return read
+
+
+def _publish_text(given: Any, title: str, summary: str, body: str, tables: Tables) -> Tables:
+    """The old way, for scripts whose text is not yet a function of the files."""
     for stem, rows in tables.items():
         write_csv(given.out / f"{stem}.csv", rows)
     took = f"All runs of the {given.size} size together: {minutes(given):.1f} minutes of one core."
@@ -153,6 +189,7 @@ def publish(given: Any, title: str, summary: str, body: str, tables: dict[str, l
         for stem, rows in tables.items():
             write_csv(FINDINGS / f"{given.name}_{stem}.csv", rows)
     print(f"results: {given.out}")
+    return tables
 
 
 def save_figure(given: Any, figure: Any) -> None:
@@ -173,19 +210,6 @@ def grouped(rows: list[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], li
     for row in rows:
         groups.setdefault(tuple(row[name] for name in names), []).append(row)
     return groups
-
-
-def short(value: float) -> str:
-    """A number for a sentence."""
-    if not np.isfinite(value):
-        return "never" if value > 0 else "–"
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "never"
-    return short(value) if isinstance(value, float) else str(value)
 
 
 @cache
