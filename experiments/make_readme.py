@@ -13,14 +13,14 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 MARKS = ("<!-- table -->", "<!-- /table -->")
 ORDER = ("figure_1_sfo", "figure_2_rounds", "table_1_scaling", "speedup")  # the paper's own; ablations follow
-PARTS = {"sweeps", "texts", "valley", "make_readme", "figures"}  # what scripts share, and this one
+PARTS = {"sweeps", "intervals", "texts", "valley", "figures", "make_readme"}  # what scripts share, and this one
 
 
-def line(script: Path) -> str:
+def line(script: Path, findings: Path) -> str:
     """script | artefact | time | finding."""
     opening = (ast.get_docstring(ast.parse(script.read_text())) or "").splitlines()[0]
     artefact = opening.split(". ")[0].rstrip(".").replace("|", "\\|")
-    text = HERE / "findings" / f"{script.stem}.md"
+    text = findings / f"{script.stem}.md"
     if not text.exists():
         return f"| `{script.name}` | {artefact} | – | not yet run in full |"
     written = text.read_text()
@@ -31,15 +31,25 @@ def line(script: Path) -> str:
     return f"| `{script.name}` | {artefact} | {took} | {found} [More](findings/{script.stem}.md) |"
 
 
-def main() -> None:
-    scripts = [path for path in HERE.glob("*.py") if path.stem not in PARTS]
-    scripts.sort(key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem))
-    made = ["| script | artefact | full run | found |", "| --- | --- | --- | --- |", *map(line, scripts)]
-    readme = HERE / "README.md"
-    before, rest = readme.read_text().split(MARKS[0], 1)
+def scripts() -> list[Path]:
+    """The paper's own first, then by name."""
+    those = [path for path in HERE.glob("*.py") if path.stem not in PARTS]
+    return sorted(those, key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem))
+
+
+def renewed(text: str, findings: Path = HERE / "findings") -> str:
+    """The text of README.md with its table made anew."""
+    before, rest = text.split(MARKS[0], 1)
     after = rest.split(MARKS[1], 1)[1]
-    readme.write_text(f"{before}{MARKS[0]}\n" + "\n".join(made) + f"\n{MARKS[1]}{after}")
-    print(f"{len(scripts)} scripts: {readme}")
+    made = ["| script | artefact | full run | found |", "| --- | --- | --- | --- |"]
+    made += [line(script, findings) for script in scripts()]
+    return f"{before}{MARKS[0]}\n" + "\n".join(made) + f"\n{MARKS[1]}{after}"
+
+
+def main() -> None:
+    readme = HERE / "README.md"
+    readme.write_text(renewed(readme.read_text()))
+    print(f"{len(scripts())} scripts: {readme}")
 
 
 if __name__ == "__main__":
