@@ -21,6 +21,9 @@ from texts import Row, short
 LEVEL, SEEDS, DRAWS = 0.95, 6, 10_000
 
 
+ORDER = ("less", "more", "equal", "undecided")
+
+
 @dataclass(frozen=True)
 class Comparison:
     """A cost against another's: the mean ratio with its interval, and how many runs of either reached."""
@@ -45,16 +48,25 @@ class Comparison:
 
     @property
     def complete(self) -> bool:
-        return self.reached == self.other == self.runs
+        return self.runs > 0 and self.reached == self.other == self.runs
+
+    def told(self, less: str = "fewer", more: str = "more") -> str:
+        """The comparison and what it decides, for a sentence."""
+        words = dict(zip(ORDER, (less, more, "the same", "not decided"), strict=True))
+        return f"{self} ({words[self.verdict]})"
 
     def __str__(self) -> str:
+        if self.runs == 0:
+            return "no pairs"
         if not self.complete:
             return f"{self.reached} of {self.runs} reached against {self.other} of {self.runs}"
         if self.low == self.high == 1:
             return "1 in every pair"
         if not np.isfinite(self.high):
             return f"{short(self.ratio)} [too few seeds]"
-        return f"{short(self.ratio)} [{short(self.low)}, {short(self.high)}]"
+        numbers = (self.ratio, self.low, self.high)
+        ratio, low, high = (short(v) if self.high - self.low > 0.01 * self.ratio else f"{v:.6g}" for v in numbers)
+        return f"{ratio} [{low}, {high}]"
 
 
 def compare(rows: list[Row], others: list[Row], cost: str, over: tuple[str, ...] = ()) -> Comparison:
@@ -70,7 +82,7 @@ def compare(rows: list[Row], others: list[Row], cost: str, over: tuple[str, ...]
     reached, other = (sum(pair[side] is not None for pair in everything) for side in (0, 1))
     leans = [sum((a is not None) - (b is not None) for a, b in those) for those in pairs.values()]
     ratio, low, high = float("nan"), float("nan"), float("nan")
-    if reached == other == len(everything):
+    if reached == other == len(everything) > 0:
         ratio, low, high = _ratio([[log(a / b) for a, b in those] for those in pairs.values()])
     return Comparison(ratio, low, high, reached, other, len(everything), _leaning(leans))
 
@@ -94,10 +106,23 @@ def _draws(n: int) -> Any:
     return (np.random.Philox(0).random_raw(DRAWS * n) % n).reshape(DRAWS, n).astype(int)
 
 
-def typical(rows: list[Row], cost: str) -> float | str:
-    """The median of a cost, or how many runs reached where not all did."""
-    values = [row[cost] for row in rows if row[cost] is not None]
-    return float(np.median(values)) if len(values) == len(rows) else f"{len(values)} of {len(rows)} reached"
+def tally(found: dict[str, Comparison], less: str = "fewer", more: str = "more", ratios: bool = True) -> str:
+    """How many comparisons decided what, each with its name and ratio: "2 of 3 fewer (a: 0.5 [0.4, 0.6]; ...), ..."."""
+    words = dict(zip(ORDER, (less, more, "the same", "not decided"), strict=True))
+    parts = []
+    for verdict in ORDER:
+        mine = [f"{name}: {one}" if ratios else name for name, one in found.items() if one.verdict == verdict]
+        if mine:
+            parts.append(f"{len(mine)} of {len(found)} {words[verdict]} ({'; '.join(mine)})")
+    return ", ".join(parts)
+
+
+def typical(rows: list[Row], cost: str, *others: str) -> Row:
+    """Medians of columns; where not all runs reached, how many did instead of the cost, and nan for the others."""
+    reached = [row for row in rows if row[cost] is not None]
+    if len(reached) < len(rows):
+        return {cost: f"{len(reached)} of {len(rows)} reached", **dict.fromkeys(others, float("nan"))}
+    return {name: float(np.median([row[name] for row in rows])) for name in (cost, *others)}
 
 
 def _ratio(logs: list[list[float]]) -> tuple[float, float, float]:

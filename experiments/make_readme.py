@@ -1,19 +1,28 @@
-"""Write README.md of this folder: one line per script, with what it found taken from findings/.
+"""Write the texts of findings/ anew from their CSV files, and README.md of this folder from the texts.
 
     python experiments/make_readme.py
 
-The text around the table stays as it is; only what stands between the two marks is made anew. What a script found is
-the list in its text, or, where there is none, the first paragraph; a script without findings is listed as not yet run.
+README.md has one line per script; the text around the table stays as it is, only what stands between the two marks is
+made anew. What a script found is the list in its text, or, where there is none, the first paragraph; a script without
+findings is listed as not yet run.
 """
 
 import ast
 import re
 from pathlib import Path
 
+import texts
+
 HERE = Path(__file__).resolve().parent
 MARKS = ("<!-- table -->", "<!-- /table -->")
-ORDER = ("figure_1_sfo", "figure_2_rounds", "table_1_scaling", "speedup")  # the paper's own; ablations follow
-PARTS = {"sweeps", "intervals", "texts", "valley", "figures", "make_readme"}  # what scripts share, and this one
+ORDER = (
+    "figure_1_sfo",
+    "figure_2_rounds",
+    "theorem",
+    "table_1_scaling",
+    "speedup",
+)  # the paper's own; ablations follow
+PARTS = {"figures", "make_readme"}  # can be started, but are no experiments
 
 
 def line(script: Path, findings: Path) -> str:
@@ -32,8 +41,8 @@ def line(script: Path, findings: Path) -> str:
 
 
 def scripts() -> list[Path]:
-    """The paper's own first, then by name."""
-    those = [path for path in HERE.glob("*.py") if path.stem not in PARTS]
+    """What can be started: the paper's own first, then by name."""
+    those = [path for path in HERE.glob("*.py") if path.stem not in PARTS and "__main__" in path.read_text()]
     return sorted(those, key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem))
 
 
@@ -47,6 +56,10 @@ def renewed(text: str, findings: Path = HERE / "findings") -> str:
 
 
 def main() -> None:
+    for text in (HERE / "findings").glob("*.md"):
+        made = texts.rendered(text.parent, text.stem)
+        if made is not None:
+            text.write_text(made)
     readme = HERE / "README.md"
     readme.write_text(renewed(readme.read_text()))
     print(f"{len(scripts())} scripts: {readme}")

@@ -8,6 +8,7 @@ the files alone, and be compared to the letter. The table `setting` has one row:
 
 import csv
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,16 @@ def page(title: str, text_of: TextOf, tables: Tables) -> str:
     (setting,) = tables["setting"]
     took = f"{setting['seconds'] / 60:.1f} minutes of one core"
     return f"# {title}\n\n{summary}\n\n{body.strip()}\n\nAll runs of the {setting['size']} size together: {took}.\n"
+
+
+def rendered(findings: Path, script: str) -> str | None:
+    """What a script of this folder makes of its tables in `findings`; None if there is none that renders its text."""
+    if not (Path(__file__).parent / f"{script}.py").exists():
+        return None
+    module = import_module(script)
+    if not (hasattr(module, "TITLE") and hasattr(module, "text_of")):
+        return None
+    return page(module.TITLE, module.text_of, read_tables(findings, script))
 
 
 def table(rows: list[Row], columns: dict[str, str]) -> str:

@@ -52,6 +52,8 @@ def test_noise_decides_nothing_and_equal_costs_are_called_equal(intervals):
 def test_few_seeds_decide_nothing(intervals):
     few = intervals.compare(rows([1.0] * 5), rows([2.0] * 5), "sfo")
     assert few.verdict == "undecided" and str(few) == "0.5 [too few seeds]"
+    none = intervals.compare([], [], "sfo")
+    assert none.verdict == "undecided" and str(none) == "no pairs"
 
 
 def test_runs_that_never_reached_are_counted_and_not_left_out(intervals):
@@ -78,5 +80,20 @@ def test_what_cannot_be_paired_is_refused(intervals):
 
 
 def test_the_typical_cost_is_a_median_or_a_count(intervals):
-    assert intervals.typical(rows([1, 2, 9]), "sfo") == 2.0
-    assert intervals.typical(rows([1, None, 9]), "sfo") == "2 of 3 reached"
+    assert intervals.typical(rows([1, 2, 9], eta=0.5), "sfo", "eta") == {"sfo": 2.0, "eta": 0.5}
+    missed = intervals.typical(rows([1, None, 9], eta=0.5), "sfo", "eta")
+    assert missed["sfo"] == "2 of 3 reached" and math.isnan(missed["eta"])
+
+
+def test_a_tally_names_every_comparison_once(intervals):
+    base = rows([100.0] * 8)
+    found = {
+        "a": intervals.compare(rows([50.0] * 8), base, "sfo"),
+        "b": intervals.compare(base, base, "sfo"),
+        "c": intervals.compare(rows([None] * 8), base, "sfo"),
+        "d": intervals.compare(rows([25.0] * 8), base, "sfo"),
+    }
+    assert intervals.tally(found) == (
+        "2 of 4 fewer (a: 0.5 [0.5, 0.5]; d: 0.25 [0.25, 0.25]), 1 of 4 more (c: 0 of 8 reached against 8 of 8), "
+        "1 of 4 the same (b: 1 in every pair)"
+    )
