@@ -10,7 +10,6 @@ import csv
 import json
 import multiprocessing
 import os
-import shutil
 import signal
 import sys
 import time
@@ -25,7 +24,7 @@ import numpy as np
 import texts
 from intervals import Comparison
 from scipy import stats
-from texts import Tables, short, table
+from texts import FINDINGS, Tables, short, table
 
 __all__ = [
     "best_of_grid",
@@ -42,7 +41,6 @@ __all__ = [
 ]
 
 HERE = Path(__file__).resolve().parent
-FINDINGS = HERE / "findings"
 Job = dict[str, Any]
 
 
@@ -195,33 +193,10 @@ def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def publish(given: Any, title: str, text_of: Any, tables: Any, *old: Any) -> Tables:
-    """Write each table as CSV, read it back, and render the text from what was read; after a full run in findings/ too.
-
-    `text_of(tables)` gives (summary, body); `summary` is the sentence that README.md shows. The table `setting` (one
-    row, if given) gets `size` and `seconds`. Answers the tables as they were read, for a figure.
-    """
-    if not callable(text_of):
-        return _publish_text(given, title, text_of, tables, *old)
-    (setting,) = tables.get("setting", [{}])
-    spent = round(sum(given.seconds.values()), 1)
-    tables = {"setting": [{**setting, "size": given.size, "seconds": spent}]} | {
-        stem: rows for stem, rows in tables.items() if stem != "setting"
-    }
-    for stem, rows in tables.items():
-        texts.write_csv(given.out / f"{stem}.csv", rows)
-    read = {stem: texts.read_csv(given.out / f"{stem}.csv") for stem in tables}
-    text = texts.page(title, text_of, read)
-    (given.out / "findings.md").write_text(text)
-    print(text)
-    if given.size == "full" or given.findings:
-        FINDINGS.mkdir(exist_ok=True)
-        for stale in FINDINGS.glob(f"{given.name}_*.csv"):
-            stale.unlink()
-        for stem in tables:
-            shutil.copy(given.out / f"{stem}.csv", FINDINGS / f"{given.name}_{stem}.csv")
-        (FINDINGS / f"{given.name}.md").write_text(text)
-    print(f"results: {given.out}")
-    return read
+    """`texts.publish`, or the old way for a script that gives (summary, body) instead of a function."""
+    if callable(text_of):
+        return texts.publish(given, title, text_of, tables)
+    return _publish_text(given, title, text_of, tables, *old)
 
 
 def _publish_text(given: Any, title: str, summary: str, body: str, tables: Tables) -> Tables:

@@ -7,6 +7,7 @@ the files alone, and be compared to the letter. The table `setting` has one row:
 """
 
 import csv
+import shutil
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+FINDINGS = Path(__file__).resolve().parent / "findings"
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 TextOf = Callable[[Tables], tuple[str, str]]
@@ -46,6 +48,35 @@ def page(title: str, text_of: TextOf, tables: Tables) -> str:
     (setting,) = tables["setting"]
     took = f"{setting['seconds'] / 60:.1f} minutes of one core"
     return f"# {title}\n\n{summary}\n\n{body.strip()}\n\nAll runs of the {setting['size']} size together: {took}.\n"
+
+
+def publish(given: Any, title: str, text_of: TextOf, tables: Tables) -> Tables:
+    """Write each table as CSV, read it back, and render the text from what was read; after a full run in findings/ too.
+
+    given    what `sweeps.options` gives: name, size, where results go, and the seconds of the runs
+    text_of  gives (summary, body) from the tables; `summary` is the sentence that README.md shows
+    tables   with `setting` or without; it gets `size` and `seconds`
+
+    Answers the tables as they were read, for a figure.
+    """
+    (setting,) = tables.get("setting", [{}])
+    spent = round(sum(given.seconds.values()), 1)
+    tables = {**tables, "setting": [{**setting, "size": given.size, "seconds": spent}]}
+    for stem, rows in tables.items():
+        write_csv(given.out / f"{stem}.csv", rows)
+    read = {stem: read_csv(given.out / f"{stem}.csv") for stem in tables}
+    text = page(title, text_of, read)
+    (given.out / "findings.md").write_text(text)
+    print(text)
+    if given.size == "full" or given.findings:
+        FINDINGS.mkdir(exist_ok=True)
+        for stale in FINDINGS.glob(f"{given.name}_*.csv"):
+            stale.unlink()
+        for stem in tables:
+            shutil.copy(given.out / f"{stem}.csv", FINDINGS / f"{given.name}_{stem}.csv")
+        (FINDINGS / f"{given.name}.md").write_text(text)
+    print(f"results: {given.out}")
+    return read
 
 
 def rendered(findings: Path, script: str) -> str | None:

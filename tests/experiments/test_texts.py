@@ -53,7 +53,7 @@ def test_what_would_not_come_back_is_refused(texts, tmp_path, value):
 
 def test_the_text_sees_the_files_alone(sweeps, tmp_path, monkeypatch):
     """`text_of` gets what was read: ten digits, and the size and seconds in `setting`; findings/ holds the same."""
-    monkeypatch.setattr(sweeps, "FINDINGS", tmp_path / "findings")
+    monkeypatch.setattr(sys.modules["texts"], "FINDINGS", tmp_path / "findings")
     (tmp_path / "findings").mkdir()
     (tmp_path / "findings" / "x_stale.csv").write_text("a\n1\n")
     given = SimpleNamespace(name="x", out=tmp_path, size="full", findings=False, seconds={"a": 60.0, "b": 90.04})
