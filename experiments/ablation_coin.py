@@ -162,7 +162,7 @@ def figure_of(tables: Tables) -> Any:
         found = {f"spread {p[0]:g}, n = {p[1]}": against_the_shared_coin(mine, rule) for p, mine in places.items()}
         add_ratios(figure, rule, found)
     figure.add_hline(y=1, line_dash="dot")
-    figure.update_yaxes(type="log", title="SFO / SFO of the shared coin").update_layout(scattermode="group")
+    figure.update_yaxes(type="log", dtick="D2", title="SFO / SFO of the shared coin").update_layout(scattermode="group")
     return figure.update_layout(title="SFO to the target, over those of the shared coin (95 % intervals)")
 
 

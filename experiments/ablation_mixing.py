@@ -136,8 +136,8 @@ def text_of(tables: Tables) -> tuple[str, str]:
     body = [
         __doc__.split("\n\n", 2)[2],
         f"Target |grad P| <= {setting['epsilon']}, n = {setting['n']}; medians over {setting['seeds']} seeds, K and "
-        f"step from {setting['rehearsals']} others; ratios with 95 % intervals, each of which holds on its own (bytes "
-        "go with the rounds). Each mixing with its best K and step:\n",
+        f"step from {setting['rehearsals']} others; ratios with 95 % intervals, each of which holds on its own, given "
+        "K and step (bytes go with the rounds). Each mixing with its best K and step:\n",
         table(lines, {"topology": "network", "gap": "gap", "mixing": "mixing", "K": "best K", "eta": "eta",
                       "rounds": "rounds", "bytes": "bytes", "rounds ratio": "rounds / gossip", "sfo": "SFO",
                       "sfo ratio": "SFO / gossip", "iterations": "iterations"}),

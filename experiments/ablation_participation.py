@@ -124,13 +124,16 @@ def text_of(tables: Tables) -> tuple[str, str]:
     above = [row for row in variances if row["measured"] - 1.96 * row["error"] > row["bound"]]
     worst = max(variances, key=lambda row: row["measured"] / row["bound"])
     sfo, rounds = comparisons(runs, "sfo"), comparisons(runs, "rounds")
-    said = {
-        what: tally({f"b = {row['b']}, q = {short(row['q'])}": row["compared"] for row in sfo if row["what"] == what})
-        for what in ("same b q", "same b")
-    }
+
+    def said(found: list[dict[str, Any]], what: str) -> str:
+        return tally(
+            {f"b = {row['b']}, q = {short(row['q'])}": row["compared"] for row in found if row["what"] == what}
+        )
+
     summary = (
         "SFO of thinned corrections (q < 1) over those of whole ones of as many samples on average, b q: "
-        f"{said['same b q']}. Over those of whole ones of the same b: {said['same b']}. "
+        f"{said(sfo, 'same b q')}. Over those of whole ones of the same b: {said(sfo, 'same b')}; rounds: "
+        f"{said(rounds, 'same b')}. "
         f"Drawn corrections have the variance of the formula within {off:.1f} standard errors in "
         f"all {len(variances)} settings, and exceed the paper's bound in {len(above)}, up to "
         f"{short(worst['measured'] / worst['bound'])} times (b = {worst['b']}, q = {worst['q']})."
@@ -153,8 +156,8 @@ def text_of(tables: Tables) -> tuple[str, str]:
         f"seeds, steps from {setting['rehearsals']} others; `spread` says how far components differ:\n",
         table(lines, {"spread": "spread", "b": "b", "q": "q", "eta": "eta", "iterations": "iterations",
                       "sfo": "SFO", "rounds": "rounds", "bytes": "bytes"}),
-        "\nThinned against whole, ratios over all games and seeds with 95 % intervals, each of which holds on its own "
-        "(bytes go with the rounds):\n",
+        "\nThinned against whole, ratios over all games and seeds with 95 % intervals, each of which holds on its own, "
+        "given the steps (bytes go with the rounds):\n",
         table(ratios, {"b": "b", "q": "q", "what": "against q = 1 with the", "other": "that is", "sfo": "SFO",
                        "rounds": "rounds"}),
     ]  # fmt: skip
@@ -174,12 +177,13 @@ def figure_of(tables: Tables) -> Any:
         )  # fmt: skip
     found = comparisons(tables["runs"], "sfo")
     for what in dict.fromkeys(row["what"] for row in found):
-        mine = {f"b = {row['b']}, q = {row['q']:.2g}": row["compared"] for row in found if row["what"] == what}
-        add_ratios(figure, what, mine, row=1, col=2)
+        mine = [row for row in found if row["what"] == what]
+        places = [f"b = {row['b']}<br>q = {row['q']:.2g}<br>over<br>b = {row['other']}" for row in mine]
+        add_ratios(figure, what, dict(zip(places, [row["compared"] for row in mine], strict=True)), row=1, col=2)
     for col in (1, 2):
         figure.add_hline(y=1, line_dash="dot", row=1, col=col)
-    figure.update_xaxes(type="log", title="b", row=1, col=1)
-    return figure.update_yaxes(type="log")
+    figure.update_xaxes(type="log", title="b", dtick="D2", row=1, col=1).update_yaxes(type="log")
+    return figure.update_yaxes(dtick="D2", row=1, col=1)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
     python experiments/ablation_projection.py [--quick]
 
 DREAM with full gradients (p = 1, so that only the order differs) on random quadratic games of 16 agents over rings,
-whose y lives in a set so small that the constraint is active, gamma = 1/2. For both orders alike eta is the step of the
-grid 1/4, 1/8, ..., 1/128 that reaches the target in the fewest iterations on other games than those that are reported.
+whose y lives in a set so small that the constraint is active in most, gamma = 1/2. For both orders alike eta is the
+step of the grid 1/4, 1/8, ..., 1/128 that reaches the target in the fewest iterations on other games than those that
+are reported.
 `outside` is the farthest that any agent asked for a gradient outside Y, over the radius of Y: FastMix is not a convex
 combination, so that a projected y may leave Y again when it is mixed.
 """
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from intervals import Comparison, compare, tally, typical
 from sweeps import add_ratios, grouped, options, publish, save_figure, tuned
-from texts import Row, Tables, table
+from texts import Row, Tables, short, table
 
 import raydream as rd
 from raydream.algorithms import Tracked
@@ -137,23 +138,30 @@ def text_of(tables: Tables) -> tuple[str, str]:
         left = [row["outside"] for row in mine if row["outside"] > 0]
         how = f", by up to {100 * max(left):.2g} % of its radius" if left else ""
         said.append(f"Projecting {order} mixing, {len(left)} of {len(mine)} runs asked for gradients outside Y{how}")
+    known = [end for one in ratios.values() if one.complete for end in (one.low, one.high)]
+    close = ""
+    if known and np.isfinite(known).all():
+        far = max(abs(end - 1) for end in known)
+        close = f"; the intervals of all {len(known) // 2} ratios lie within {short(100 * far)} % of 1"
     summary = (
-        f"Iterations to |grad P| <= {setting['target']:g}, projecting before over projecting after mixing: "
-        f"{tally(ratios)}. " + ". ".join(said) + "."
-    )
+        f"Iterations to |grad P| <= {setting['target']:g}, projecting before over projecting after mixing, by set and "
+        f"network: {tally(ratios, ratios=False)}{close}. "
+        + ". ".join(said) + "."
+    )  # fmt: skip
     lines = []
     for (name, network, order), mine in grouped(runs, "set", "network", "order").items():
         lines.append(
             {"set": name, "network": network, "order": order, "eta": mine[0]["eta"],
              **typical(mine, "iterations", "rounds", "bytes"), "outside": max(row["outside"] for row in mine),
+             "ratio": ratios[f"{name}, {network}"].told() if order == "before" else "",
              "active": f"{sum(row['active'] for row in mine)} of {len(mine)}"}
         )  # fmt: skip
     body = [
         __doc__.split("\n\n", 2)[2],
         f"Medians over {setting['seeds']} seeds, steps from {setting['rehearsals']} others; at most "
-        f"{setting['iterations_at_most']} iterations; ratios with 95 % intervals, each of which holds on its own:\n",
+        f"{setting['iterations_at_most']} iterations; every interval holds with 95 % on its own, given the steps:\n",
         table(lines, {"set": "Y", "network": "ring", "order": "projection", "eta": "eta", "iterations": "iterations",
-                      "rounds": "rounds", "bytes": "bytes", "outside": "outside at most",
+                      "ratio": "before / after", "rounds": "rounds", "bytes": "bytes", "outside": "outside at most",
                       "active": "constraint active at the end"}),
     ]  # fmt: skip
     return summary, "\n".join(body)
@@ -164,7 +172,8 @@ def figure_of(tables: Tables) -> Any:
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    add_ratios(figure, "before / after", before_over_after(tables["runs"]))
+    found = before_over_after(tables["runs"])
+    add_ratios(figure, "before / after", {name.replace(", ", "<br>"): one for name, one in found.items()})
     figure.add_hline(y=1, line_dash="dot")
     return figure.update_layout(title="Iterations, projecting before / after mixing (95 % intervals)")
 
