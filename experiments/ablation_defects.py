@@ -287,7 +287,8 @@ def figure_of(tables: Tables) -> Any:
             legendgroup=version, showlegend=place == seed == 0, line_color=colours[version], opacity=0.6,
             row=place // 3 + 1, col=place % 3 + 1,
         )  # fmt: skip
-    return figure.update_yaxes(type="log").update_layout(title="|grad P|, correct and spoilt", height=900)
+    figure.update_yaxes(type="log", exponentformat="power")
+    return figure.update_layout(title="|grad P|, correct and spoilt", height=900)
 
 
 if __name__ == "__main__":
