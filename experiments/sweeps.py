@@ -137,6 +137,79 @@ def _settled(rows: list[dict[str, Any]], cost: str, step: float) -> bool:
     return reached and len({row["eta"] for row in rows if step <= row["eta"] < best}) >= 2
 
 
+def publish(given: Any, title: str, text_of: Any, tables: Any, *old: Any) -> Tables:
+    """`texts.publish`, or the old way for a script that gives (summary, body) instead of a function."""
+    if callable(text_of):
+        return texts.publish(given, title, text_of, tables)
+    return _publish_text(given, title, text_of, tables, *old)
+
+
+def save_figure(given: Any, figure: Any) -> None:
+    """An interactive page that opens without a network: plotly.js is inside, so it stays among the results."""
+    figure.update_layout(template="plotly_white")
+    figure.write_html(given.out / "figure.html", include_plotlyjs=True)
+
+
+def add_ratios(figure: Any, name: str, found: dict[str, Comparison], **more: Any) -> None:
+    """Ratios with their intervals, one mark per place; a comparison that has no ratio has no mark."""
+    shown = {place: c for place, c in found.items() if c.complete and np.isfinite(c.high)}
+    above = [c.high - c.ratio for c in shown.values()]
+    below = [c.ratio - c.low for c in shown.values()]
+    figure.add_scatter(
+        x=list(shown), y=[c.ratio for c in shown.values()], name=name, mode="markers",
+        error_y={"array": above, "arrayminus": below}, **more,
+    )  # fmt: skip
+
+
+def grouped(rows: list[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Rows by the values of some columns, in order of appearance."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
+@cache
+def _pool(workers: int) -> ProcessPoolExecutor:
+    """One pool for the whole script: every fresh process pays for its imports."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _timed(function: Callable[[Job], dict[str, Any]], job: Job) -> dict[str, Any]:
+    began = time.process_time()  # of this process alone: others may share the cores
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # mixing that amplifies is what some of these runs are about
+        answer = function(job)
+    return {**answer, "seconds": round(time.process_time() - began, 3)}
+
+
+def _plain(answer: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name != "seconds"}
+
+
+def _key(job: Job) -> str:
+    return json.dumps(job, sort_keys=True)
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """The finished runs; a last line that was cut off is dropped."""
+    done = {}
+    if path.exists():
+        lines = path.read_text().splitlines()
+        for line in lines:
+            try:
+                entry = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            done[_key(entry["job"])] = entry["answer"]
+        path.write_text("".join(json.dumps({"job": json.loads(key), "answer": a}) + "\n" for key, a in done.items()))
+    return done
+
+
+# For scripts that still render their text from rows in memory; to go with the last of them.
+
+
 def best_of_grid(
     function: Callable[[Job], dict[str, Any]], groups: list[Job], steps: Iterable[float], given: Any
 ) -> list[dict[str, Any]]:
@@ -192,13 +265,6 @@ def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
             writer.writerow({name: f"{v:.6g}" if isinstance(v, float) else v for name, v in row.items()})
 
 
-def publish(given: Any, title: str, text_of: Any, tables: Any, *old: Any) -> Tables:
-    """`texts.publish`, or the old way for a script that gives (summary, body) instead of a function."""
-    if callable(text_of):
-        return texts.publish(given, title, text_of, tables)
-    return _publish_text(given, title, text_of, tables, *old)
-
-
 def _publish_text(given: Any, title: str, summary: str, body: str, tables: Tables) -> Tables:
     """The old way, for scripts whose text is not yet a function of the files."""
     for stem, rows in tables.items():
@@ -216,70 +282,7 @@ def _publish_text(given: Any, title: str, summary: str, body: str, tables: Table
     return tables
 
 
-def save_figure(given: Any, figure: Any) -> None:
-    """An interactive page that opens without a network: plotly.js is inside, so it stays among the results."""
-    figure.update_layout(template="plotly_white")
-    figure.write_html(given.out / "figure.html", include_plotlyjs=True)
-
-
-def add_ratios(figure: Any, name: str, found: dict[str, Comparison], **more: Any) -> None:
-    """Ratios with their intervals, one mark per place; a comparison that has no ratio has no mark."""
-    shown = {place: c for place, c in found.items() if c.complete and np.isfinite(c.high)}
-    above = [c.high - c.ratio for c in shown.values()]
-    below = [c.ratio - c.low for c in shown.values()]
-    figure.add_scatter(
-        x=list(shown), y=[c.ratio for c in shown.values()], name=name, mode="markers",
-        error_y={"array": above, "arrayminus": below}, **more,
-    )  # fmt: skip
-
-
 def median(rows: list[dict[str, Any]], name: str) -> float:
     """The median of a column over rows; infinite where fewer than half of them have it."""
     values = [float("inf") if row[name] is None else float(row[name]) for row in rows]
     return float(np.median(values)) if values else float("nan")
-
-
-def grouped(rows: list[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
-    """Rows by the values of some columns, in order of appearance."""
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row)
-    return groups
-
-
-@cache
-def _pool(workers: int) -> ProcessPoolExecutor:
-    """One pool for the whole script: every fresh process pays for its imports."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
-
-
-def _timed(function: Callable[[Job], dict[str, Any]], job: Job) -> dict[str, Any]:
-    began = time.process_time()  # of this process alone: others may share the cores
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # mixing that amplifies is what some of these runs are about
-        answer = function(job)
-    return {**answer, "seconds": round(time.process_time() - began, 3)}
-
-
-def _plain(answer: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in answer.items() if name != "seconds"}
-
-
-def _key(job: Job) -> str:
-    return json.dumps(job, sort_keys=True)
-
-
-def _read(path: Path) -> dict[str, dict[str, Any]]:
-    """The finished runs; a last line that was cut off is dropped."""
-    done = {}
-    if path.exists():
-        lines = path.read_text().splitlines()
-        for line in lines:
-            try:
-                entry = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            done[_key(entry["job"])] = entry["answer"]
-        path.write_text("".join(json.dumps({"job": json.loads(key), "answer": a}) + "\n" for key, a in done.items()))
-    return done
