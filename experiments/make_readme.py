@@ -12,7 +12,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 MARKS = ("<!-- table -->", "<!-- /table -->")
-ORDER = ("figure_1_sfo", "figure_2_rounds", "theorem", "table_1_scaling", "speedup")  # the paper's own; ablations follow
+ORDER = (
+    "figure_1_sfo",
+    "figure_2_rounds",
+    "theorem",
+    "table_1_scaling",
+    "speedup",
+)  # the paper's own; ablations follow
 PARTS = {"sweeps", "valley", "vectorised", "make_readme", "figures"}  # what scripts share, and this one
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import theorem
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments"
 
@@ -59,6 +60,35 @@ def test_a_second_start_runs_nothing_again(tmp_path):
     second, _ = outcome_of("speedup", tmp_path)
     assert second == first
     assert [json.loads(line)["answer"]["seconds"] for line in log.read_text().splitlines()] == spent
+
+
+def test_the_theorem_holds_in_full(tmp_path):
+    """All T iterations of the theorem for epsilon = 2 ||grad P(x0)||, 16 seeds, offline and online.
+
+    The upper 95 % limit of the RMS of ||grad P(x_out)|| is at most epsilon, and with it at most half of what the start
+    has: about epsilon/4, as descent on P alone would give.
+    """
+    tables, said = outcome_of("theorem", tmp_path)
+    assert {(row["case"], row["factor"]) for row in tables["runs"]} == {("offline", "2"), ("online", "2")}
+    assert len(tables["runs"]) == 32 and all(float(row["kappa"]) <= 1.1 for row in tables["runs"])
+    for limit in theorem.limits_of(tables):
+        assert limit["held"] and limit["iterations"] > 100_000
+        assert 0.2 * limit["epsilon"] < limit["rms"] <= limit["upper"] < 0.26 * limit["epsilon"]
+    assert "In 2 of 2 settings" in said
+    worse = [{**row, "mean_square": 17 * float(row["mean_square"])} for row in tables["runs"]]
+    summary, body = theorem.text_of({**tables, "runs": worse})
+    assert "In 0 of 2 settings" in summary and "Broken: offline, 2, online, 2." in body
+
+
+def test_what_was_found_of_the_theorem_is_what_its_files_say():
+    """findings/theorem.md is rendered from its CSV files; in full the theorem held for every case and epsilon."""
+    files = {path.stem.removeprefix("theorem_"): path for path in (FOLDER / "findings").glob("theorem_*.csv")}
+    tables = {name: list(csv.DictReader(path.read_text().splitlines())) for name, path in files.items()}
+    summary, body = theorem.text_of(tables)
+    assert f"{summary}\n\n{body.strip()}\n\n" in (FOLDER / "findings" / "theorem.md").read_text()
+    limits = theorem.limits_of(tables)
+    assert {(row["case"], row["factor"]) for row in limits} == {(c, f) for c in theorem.CASES for f in (1.0, 0.5, 0.25)}
+    assert all(row["held"] and row["seeds"] >= 16 for row in limits)
 
 
 def test_mixing_that_amplifies_is_found(tmp_path):
