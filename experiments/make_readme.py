@@ -22,11 +22,7 @@ ORDER = (
     "table_1_scaling",
     "speedup",
 )  # the paper's own; ablations follow
-<<<<<<< HEAD
-PARTS = {"sweeps", "valley", "vectorised", "make_readme", "figures"}  # what scripts share, and this one
-=======
 PARTS = {"figures", "make_readme"}  # can be started, but are no experiments
->>>>>>> sweeps
 
 
 def line(script: Path, findings: Path) -> str:
