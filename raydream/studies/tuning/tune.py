@@ -1,5 +1,6 @@
 """tune(): the best parameters of each method under one budget that is the same for all."""
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
@@ -74,7 +75,7 @@ def tune(
     widen      how often a range may grow tenfold because a winner lies at its edge, for all methods alike
     directory  where trials are kept as they finish; the same call goes on where an earlier one was ended
     workers    trials at a time, in processes of their own (default: one per CPU); 1 runs them in this process
-    address    a running Ray, of which all nodes are used
+    address    a running Ray, of which all nodes are used (default: $RAY_ADDRESS, if it is set)
     seed       of the draws
     progress   True: a bar on a terminal, lines elsewhere; False: neither; None: a bar on a terminal
     """
@@ -94,7 +95,7 @@ def tune(
     admission = Affordable(Starts(setting, axis, identity, root), budget)
     hunt = _Hunt(kinds, admission, search, whole("seed", seed), counts)
     chosen = hunt.first(grids)
-    with Workers(setting, workers, address) as each:
+    with Workers(setting, workers, address or os.environ.get("RAY_ADDRESS")) as each:
         race = Race(kinds, numbers, budget, axis, metric, TrialLog(root), identity, admission, each, progress, root)
         order, grids, chosen = _searched(hunt, race, grids, chosen, whole("widen", widen))
     winners, said = {}, {}
