@@ -15,6 +15,7 @@ from raydream.report.figures.distances import TIMES
 from raydream.report.figures.network import topology_of
 from raydream.report.figures.promise import Promise, promise_over
 from raydream.report.figures.reach import suggested_target
+from raydream.report.page.shell import bare
 from raydream.report.plot import mixing_of
 
 MOST_NETWORKS = 12
@@ -160,9 +161,9 @@ def _network(run: Run) -> Network:
         "facts": f"{name}: {topology.m} agents, {topology.edges} links; λ₂ = {topology.second_eigenvalue:.6g}, "
         f"λₘ = {round(topology.smallest_eigenvalue, 12) + 0.0:.6g}, spectral gap δ = {topology.spectral_gap:.4g}.",
         "figures": {
-            "network": _figure(figures.network(topology)),
-            "spectrum": _figure(figures.spectrum(topology, **mixing_of(run))),
-            "mixing": _figure(figures.mixing_speed(topology)),
+            "network": bare(figures.network(topology)),
+            "spectrum": bare(figures.spectrum(topology, **mixing_of(run))),
+            "mixing": bare(figures.mixing_speed(topology)),
         },
     }
 
@@ -170,15 +171,7 @@ def _network(run: Run) -> Network:
 def _per_group(groups: Groups, draw: Callable[[Run], Any]) -> list[Drawn]:
     """A figure of each group's first run, where there is something to draw."""
     drawn = ((label, draw(runs[0])) for label, runs in groups.items())
-    return [{"label": label, "figure": _figure(figure)} for label, figure in drawn if figure is not None]
-
-
-def _figure(figure: Any) -> Figure:
-    """A figure as the page takes it: without template and background, which follow the reader's light or dark."""
-    described: Figure = json.loads(figure.to_json())
-    for part in ("template", "paper_bgcolor", "plot_bgcolor"):
-        described["layout"].pop(part, None)
-    return described
+    return [{"label": label, "figure": bare(figure)} for label, figure in drawn if figure is not None]
 
 
 def _finite(value: float) -> float | None:
