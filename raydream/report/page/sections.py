@@ -7,17 +7,20 @@ from html import escape
 from typing import Any
 
 from raydream.columns import COSTS
-from raydream.report.collect import Run
+from raydream.parameters import parameters_of
+from raydream.problems.registry import PROBLEMS, takes_data
+from raydream.report.collect import Run, words
 from raydream.report.figures.reach import si
 from raydream.report.page.reproduce import reproduce
-from raydream.storage.record import RunRecord
+from raydream.specs import Spec
+from raydream.storage.record import ProblemRecord, RunRecord, TopologyRecord
 
 
 def heading(title: str, every: list[Run], groups: dict[str, list[Run]], failures: Mapping[Any, str]) -> str:
     """What was run, on what, and what came of it."""
     networked = (run.record for run in every if run.record is not None and run.record.problem.agents > 1)
     record = next(networked, every[0].record)
-    lead = [] if record is None else _said_of(record)
+    lead = [] if record is None else said_of(record.problem, record.topology)
     made = [] if record is None else _versions(record)
     tiles = _of_one(every[0]) if len(every) == 1 and not failures else _of_many(every, groups, failures)
     shown = "".join(
@@ -33,15 +36,22 @@ def heading(title: str, every: list[Run], groups: dict[str, list[Run]], failures
     )
 
 
-def _said_of(record: RunRecord) -> list[str]:
+def said_of(problem: ProblemRecord, topology: TopologyRecord) -> list[str]:
     """The problem and the network in a sentence each."""
-    problem, topology = record.problem, record.topology
     samples = f"{problem.samples} samples each" if problem.samples else "samples drawn online"
+    made = words(_made(problem.spec)) if problem.spec else ""
     return [
-        f"{problem.name}: {problem.agents} agents with {samples}, "
+        f"{problem.name}{f' ({made})' if made else ''}: {problem.agents} agents with {samples}, "
         f"x in {problem.dim_x} and y in {problem.dim_y} dimensions",
         f"network: {topology.name}, λ₂ = {topology.second_eigenvalue:.4g}",
     ]
+
+
+def _made(spec: Spec) -> dict[str, Any]:
+    """What a problem was made from, the data first, also where those were the usual ones."""
+    posed = spec.name in PROBLEMS and takes_data(spec.name)
+    usual = {"data": parameters_of(PROBLEMS[spec.name])["data"].default} if posed else {}
+    return usual | spec.parameters
 
 
 def _versions(record: RunRecord) -> list[str]:
