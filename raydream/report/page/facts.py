@@ -1,17 +1,19 @@
 """What the page's program is given besides the records: groups, axes, targets, and figures drawn beforehand."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
 import numpy as np
 
 from raydream.columns import AXES, BILLED, COMPARED, USUAL_X, USUAL_Y, column
 from raydream.report import figures, theme
-from raydream.report.collect import Run, variants, words
+from raydream.report.collect import Run, remark_of, variants, words
+from raydream.report.deciding import Judgement
 from raydream.report.figures.bands import recorded
 from raydream.report.figures.convergence import wrapped
 from raydream.report.figures.distances import TIMES
+from raydream.report.figures.intervals import intervals
 from raydream.report.figures.network import topology_of
 from raydream.report.figures.promise import Promise, promise_over
 from raydream.report.figures.reach import suggested_target
@@ -25,12 +27,18 @@ Groups = dict[str, list[Run]]
 
 
 class Group(TypedDict):
-    """Runs that differ in nothing but the seed: their name, their look, their places among all runs."""
+    """Runs that differ in nothing but the seed: their name, their look, their places among all runs.
+
+    failed  how many more ended with an error, and reached nothing
+    remark  what to know before believing it
+    """
 
     label: str
     line: dict[str, Any]
     runs: list[int]
+    failed: int
     configuration: str
+    remark: str
 
 
 class Axis(TypedDict):
@@ -66,6 +74,7 @@ class Facts(TypedDict):
     reach    costs that are compared at a target, and
     bill     costs of the ledger, in the order of their bars
     targets  for each metric one to begin with
+    standing  medians with their intervals, a figure for each metric that is judged by
     """
 
     groups: list[Group]
@@ -76,6 +85,7 @@ class Facts(TypedDict):
     bill: list[str]
     targets: dict[str, float | None]
     promise: Promise | None
+    standing: list[Figure]
     networks: list[Network]
     lyapunov: list[Drawn]
     distances: list[Drawn]
@@ -83,7 +93,13 @@ class Facts(TypedDict):
     neutral: str
 
 
-def facts_of(every: list[Run], groups: Groups, constants: dict[str, float] | None) -> Facts:
+def facts_of(
+    every: list[Run],
+    groups: Groups,
+    constants: dict[str, float] | None,
+    judged: Judgement,
+    failed: Mapping[str, int],
+) -> Facts:
     """What these runs have to show."""
     place, number = {id(run): i for i, run in enumerate(every)}, variants(groups)
     metrics = list(dict.fromkeys(name for run in every for name in run.metrics))
@@ -94,7 +110,9 @@ def facts_of(every: list[Run], groups: Groups, constants: dict[str, float] | Non
                 "label": label,
                 "line": theme.line(runs[0].method, number[label]),
                 "runs": [place[id(run)] for run in runs],
+                "failed": failed.get(label, 0),
                 "configuration": wrapped(words(runs[0].parameters)),
+                "remark": remark_of(runs),
             }
             for label, runs in groups.items()
         ],
@@ -105,6 +123,7 @@ def facts_of(every: list[Run], groups: Groups, constants: dict[str, float] | Non
         "bill": [name for name in BILLED if name in axes],
         "targets": {name: _finite(suggested_target(groups, name)) for name in metrics},
         "promise": promise_over(every, constants),
+        "standing": [bare(intervals(one, groups)) for one in judged.decisions],
         "networks": _networks(every),
         "lyapunov": _per_group(groups, lambda run: figures.lyapunov(run) if "Psi" in run.columns else None),
         "distances": _per_group(groups, lambda run: _distances(run, MOST_CELLS // len(groups))),

@@ -1,14 +1,16 @@
 """The report: one self-contained interactive page that opens from disk, without a network."""
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from raydream.report.collect import Run, collect, grouped
+from raydream.report.deciding import decided
 from raydream.report.page.facts import Groups, facts_of
 from raydream.report.page.packing import Packed, pack
-from raydream.report.page.sections import configurations, heading, runs_table
+from raydream.report.page.sections import configurations, heading, runs_table, who_leads
 from raydream.report.page.shell import HERE, as_json, framed, joined, room_beside, write_page
 
 # The files of the page's program, one after the other.
@@ -34,7 +36,9 @@ def write_report(
     if not any(run.metrics for run in every):
         raise ValueError("`runs` must have recorded a metric such as `primal`; none has a finite value.")
     failures = {key: str(sentence) for key, sentence in getattr(runs, "failures", {}).items()}
-    return write_page(path, page(every, title, failures, constants))
+    missing = {str(label): str(why) for label, why in getattr(runs, "missing", {}).items()}
+    text = page(every, title, failures, constants, tuned=str(getattr(runs, "tuned", "")), missing=missing)
+    return write_page(path, text)
 
 
 def page(
@@ -42,24 +46,34 @@ def page(
     title: str | None = None,
     failures: Mapping[Any, str] | None = None,
     constants: dict[str, float] | None = None,
+    *,
+    tuned: str = "",
+    missing: Mapping[str, str] | None = None,
 ) -> str:
-    """The page as text."""
+    """The page as text.
+
+    failures        the sentences of runs that ended with an error, by (label, seed)
+    tuned, missing  how the parameters were found, and which methods won nothing, and why
+    """
     groups = grouped(every)
     failures = failures or {}
+    failed = Counter(str(key[0]) if isinstance(key, tuple) else str(key) for key in failures)
     title = title or _title(groups)
-    facts = facts_of(every, groups, constants)
-    outer = [heading(title, every, groups, failures), runs_table(every, failures), configurations(groups)]
-    packed = pack(every, max(room_beside(program_text(), as_json(facts), *outer), 100_000))
+    judged = decided(every)
+    facts = facts_of(every, groups, constants, judged, failed)
+    leads = who_leads(judged, failed)
+    parts = {
+        "heading": heading(title, every, groups, failures, judged, tuned, missing),
+        "leads": f'<div class="bar"><h2>Who leads, and is it decided?</h2></div>{leads}',
+        "without": "" if leads else "hidden",
+        "table": runs_table(every, failures),
+        "configurations": configurations(groups),
+    }
+    packed = pack(every, max(room_beside(program_text(), as_json(facts), *parts.values()), 100_000))
+    facts_with = {**facts, "packed": packed.runs, "remark": _remark(packed, every)}
     return framed(
-        HERE / "page.html",
-        program_text(),
-        title,
-        heading=outer[0],
-        table=outer[1],
-        configurations=outer[2],
-        facts=as_json({**facts, "packed": packed.runs, "remark": _remark(packed, every)}),
-        data=packed.text,
-    )
+        HERE / "page.html", program_text(), title, **parts, facts=as_json(facts_with), data=packed.text
+    )  # fmt: skip
 
 
 def program_text() -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from raydream.report import theme
+from raydream.report.page.sections import table, tiles
 from raydream.report.page.shell import as_json, bare, deflated, framed, joined, room_beside, write_page
 from raydream.report.tuning import figures, words
 from raydream.report.tuning.tried import MOST, Tried, tried
@@ -28,7 +29,11 @@ def page(tuning: Tuning, title: str | None = None) -> str:
     """The page as text."""
     title = title or words.title_of(tuning)
     facts = as_json({"templates": {"light": theme.template(), "dark": theme.template(dark=True)}})
-    parts = {"heading": _heading(tuning, title), "table": _table(tuning), "hint": _hint(tuning)}
+    parts = {
+        "heading": _heading(tuning, title),
+        "table": table("won", words.columns(tuning), words.rows(tuning), "told"),
+        "hint": _hint(tuning),
+    }
     program = joined(*PROGRAM)
     room, most = room_beside(program, facts, *parts.values()), MOST
     while len(data := deflated(as_json(_figures(tuning, most)))) > room and most > FEWEST:
@@ -65,21 +70,7 @@ def _method(one: Tried) -> dict[str, Any]:
 
 
 def _heading(tuning: Tuning, title: str) -> str:
-    shown = "".join(
-        f'<div class="tile"><dt>{escape(name)}</dt><dd title="{escape(value)}">{escape(value)}</dd></div>'
-        for name, value in words.tiles(tuning).items()
-    )
-    return f"<h1>{escape(title)}</h1><p class=lead>{escape(words.lead(tuning))}</p><dl class=tiles>{shown}</dl>"
-
-
-def _table(tuning: Tuning) -> str:
-    names = words.columns(tuning)
-    head = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in names)
-    rows = (
-        "".join(f'<td data-sort="{escape(cell)}">{escape(cell)}</td>' for cell in row) for row in words.rows(tuning)
-    )
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table id=won class=told><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<h1>{escape(title)}</h1><p class=lead>{escape(words.lead(tuning))}</p>{tiles(words.tiles(tuning))}"
 
 
 def _hint(tuning: Tuning) -> str:

@@ -31,6 +31,7 @@ $("convergence").on("plotly_relayout", change => {
 });
 aim(goal.metric);
 ledger();
+if (facts.standing.length) put($("standing"), facts.standing, { settings: { displayModeBar: false } });
 gallery("network", facts.networks, item => {
   $("network-facts").textContent = item.facts;
   for (const id of ["network", "spectrum", "mixing"]) place(id, item.figures[id]);

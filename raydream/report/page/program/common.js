@@ -36,6 +36,15 @@ function show(place, figure, more = {}) {
   if (touch) layout.dragmode = false;
   return Plotly.react(place, structuredClone(figure.data), layout, { ...settings, ...more.settings });
 }
+function put(holder, figures, more) {  // as many figures as there are, each as high as it asks to be
+  for (const place of holder.children) still.delete(place);
+  holder.replaceChildren(...figures.map(figure => {
+    const place = document.createElement("div");
+    place.style.height = figure.layout.height + "px";
+    return place;
+  }));
+  figures.forEach((figure, i) => show(holder.children[i], figure, more));
+}
 dark.addEventListener("change", () => { for (const [place, [figure, more]] of still) show(place, figure, more); });
 
 function choices(select, options, chosen) {

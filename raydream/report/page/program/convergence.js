@@ -148,6 +148,11 @@ function legend() {
     const name = document.createElement("span");
     name.textContent = group.label;
     button.append(svg, name);
+    if (group.remark) {
+      const remark = document.createElement("small");
+      remark.className = "warn"; remark.textContent = group.remark;
+      button.append(remark);
+    }
     button.addEventListener("click", () => { if (!state.hidden.delete(group.label)) state.hidden.add(group.label); shown(); });
     button.addEventListener("dblclick", () => {
       const others = facts.groups.filter(other => other !== group).map(other => other.label);

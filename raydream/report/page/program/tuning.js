@@ -3,16 +3,6 @@
 const { spent, methods } = JSON.parse(new TextDecoder().decode(data));
 const calm = { settings: { displayModeBar: false } };
 
-function put(holder, figures, more) {  // one figure under, or beside, the other
-  for (const place of holder.children) still.delete(place);
-  holder.replaceChildren(...figures.map(figure => {
-    const place = document.createElement("div");
-    place.style.height = figure.layout.height + "px";
-    return place;
-  }));
-  figures.forEach((figure, i) => show(holder.children[i], figure, more));
-}
-
 function choose(method) {
   for (const [id, text] of Object.entries({ about: method.about, key: method.key, from: method.from, lines: method.lines })) $(id).textContent = text;
   put($("panels"), method.panels, calm);
