@@ -10,10 +10,10 @@ from raydream.cli.command import command
 
 @command
 def report(
-    directory: Annotated[str, typer.Argument(help="A run directory, or one of `raydream compare`.")],
+    directory: Annotated[str, typer.Argument(help="A run directory, or one of `raydream compare` or `tune`.")],
     output: Annotated[str | None, typer.Option(help="The page to write (default: report.html in it).")] = None,
 ) -> None:
-    """Write one self-contained interactive page about a run or a comparison.
+    """Write one self-contained interactive page about a run, a comparison or a tuning.
 
     Example: raydream report runs/dream-1
     """
@@ -24,6 +24,8 @@ def report(
         found: Any = raydream.Comparison.load(folder)
         for skipped, why in found.skipped:
             print(f"skipped: {skipped}: {why}")
+    elif (folder / "tuning.json").exists():
+        found = raydream.Tuning.load(folder)
     else:
         found = raydream.load(folder)
     print(f"The report is {found.report(Path(output) if output is not None else folder / 'report.html')}.")

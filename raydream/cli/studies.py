@@ -168,7 +168,7 @@ def tune(
         seeds=numbers("--seeds", seeds), seed=seed, workers=workers, address=address, directory=folder, progress=True,
     )  # fmt: skip
     show_tuning(tuning)
-    print(f"Trials are kept in {folder}.")
+    print(f"Trials are kept in {folder}; the report is {tuning.report(folder / 'report.html')}.")
     if not tuning.best:
         raise ValueError("no method has a winner, so that there is nothing to compare; the table says why.")
     code = f" --problem {problem}" if ":" in problem else ""

@@ -13,6 +13,7 @@ from raydream.dashboard.pages import PAGES
 from raydream.dashboard.parts import Query, in_the_browser
 from raydream.dashboard.reports import add_reports
 from raydream.dashboard.watching.jobs import Jobs
+from raydream.report.page.shell import style
 
 HERE = Path(__file__).parent
 SHELL = """<!doctype html>
@@ -35,7 +36,7 @@ def make_app(jobs: Jobs, token: str | None = None) -> Dash:
         enable_mcp=False,
         add_log_handler=False,
         on_error=_sorry,
-        index_string=SHELL.replace("STYLE", (HERE.parent / "report" / "page" / "page.css").read_text()),
+        index_string=SHELL.replace("STYLE", style()),
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
     guard(app.server, token, functools.cache(lambda: list(app.csp_hashes())))

@@ -119,7 +119,9 @@ def _in_sight(run: Run, x: str, y: str, within: tuple[float, float] | None, poin
     if len(rows) > points:
         rows = rows[thinned([run.columns[y][rows]], points)]
     columns = {name: run.columns[name][rows] for name in dict.fromkeys(("iteration", x, y))}
-    return Run(run.label, run.seed, columns, run.config, run.outcome, run.reason, run.recoveries)
+    return Run(
+        run.label, run.seed, columns, run.config, run.outcome, run.reason, run.recoveries, followed=run.followed
+    )  # fmt: skip
 
 
 def _mark_recoveries(figure: Any, runs: list[Run], x: str, y: str) -> None:

@@ -11,13 +11,19 @@ from raydream.backends.protocol import Recovery
 from raydream.columns import AXES
 from raydream.errors import RecordError
 from raydream.report.counting import paper_columns
-from raydream.storage.record import RunRecord
+from raydream.storage.record import FINISHED, RunRecord
+from raydream.studies.standings import follows
 from raydream.types import Array
+
+ENDED = ("", *FINISHED)  # outcomes of runs of which no more is to come, where there is a word for it
 
 
 @dataclass
 class Run:
-    """One run: its group's label, its seed, its history by columns, and what is known of it."""
+    """One run: its group's label, its seed, its history by columns, and what is known of it.
+
+    followed  whether y was near its best response at the end, as far as that is known
+    """
 
     label: str
     seed: Any
@@ -27,6 +33,7 @@ class Run:
     reason: str = ""
     recoveries: list[Recovery] = field(default_factory=list)
     distances: Array | None = None  # one row per record, one column per agent
+    followed: bool = True
 
     @cached_property
     def record(self) -> RunRecord | None:
@@ -97,6 +104,14 @@ def variants(groups: Mapping[str, list[Run]]) -> dict[str, int]:
     return {label: methods[:place].count(methods[place]) for place, label in enumerate(groups)}
 
 
+def remark_of(runs: list[Run]) -> str:
+    """What to know of a group before believing it: in how many of its runs y has not followed."""
+    lagging = sum(not run.followed for run in runs)
+    if not lagging:
+        return ""
+    return "y has not followed" + ("" if len(runs) == 1 else f" in {lagging} of {len(runs)} runs")
+
+
 def words(parameters: Mapping[str, Any]) -> str:
     """Parameters as people write them: eta=0.1, K=3."""
     return ", ".join(f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items())
@@ -116,7 +131,17 @@ def _run(label: str, seed: Any, result: Any) -> Run:
         reason=result.reason,
         recoveries=list(result.recoveries),
         distances=None if distances is None else np.asarray(distances, dtype=np.float64),
+        followed=result.outcome not in ENDED or _followed(columns),
     )
+
+
+def _followed(columns: Mapping[str, Array]) -> bool:
+    """Whether y has followed, from the first and the last record."""
+    import pandas as pd
+
+    if not all(name in columns and len(columns[name]) for name in ("primal", "dual_gap")):
+        return True
+    return follows(pd.DataFrame({name: columns[name][[0, -1]] for name in ("primal", "dual_gap")}))
 
 
 def _from_table(table: Any, configs: Mapping[str, dict[str, Any]]) -> list[Run]:
@@ -129,7 +154,8 @@ def _from_table(table: Any, configs: Mapping[str, dict[str, Any]]) -> list[Run]:
         columns = {str(name): part[name].to_numpy(dtype=np.float64) for name in part.columns if name not in keys}
         config = dict(configs.get(key[0], {"method": {"name": str(key[0]), "parameters": {}}}))
         seed = key[1] if len(keys) == 2 else None
-        runs.append(Run(str(key[0]), seed, columns | paper_columns(columns, config), config))
+        derived = columns | paper_columns(columns, config)
+        runs.append(Run(str(key[0]), seed, derived, config, followed=_followed(columns)))
     return runs
 
 

@@ -7,6 +7,7 @@ from raydream.algorithms.method import Mixing
 from raydream.report import figures
 from raydream.report.collect import Run, collect
 from raydream.report.figures.network import topology_of
+from raydream.report.figures.reach import failures_of
 from raydream.topology import Topology
 
 
@@ -18,7 +19,7 @@ class Plot:
     """
 
     def __init__(self, runs: Any, configs: dict[str, dict[str, Any]] | None = None) -> None:
-        self.runs = collect(runs, configs)
+        self.runs, self._failed = collect(runs, configs), failures_of(runs)
         if not self.runs:
             raise ValueError("`runs` must hold at least one run; got none.")
 
@@ -31,7 +32,7 @@ class Plot:
 
     def to_reach(self, target: float | None = None, metric: str = "grad_norm", **options: Any) -> Any:
         """What it cost to reach a target."""
-        return figures.to_reach(self.runs, target, metric, **options)
+        return figures.to_reach(self.runs, target, metric, **({"failed": self._failed} | options))
 
     def ledger(self, **options: Any) -> Any:
         """The final bills."""

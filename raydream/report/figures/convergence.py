@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from raydream.checks import choice
 from raydream.columns import AXES, column
 from raydream.report import theme
-from raydream.report.collect import Run, collect, grouped, variants, words
+from raydream.report.collect import Run, collect, grouped, remark_of, variants, words
 from raydream.report.figures.bands import common_grid, recorded, thinned
 from raydream.report.figures.promise import METRIC, promised
 from raydream.studies.curves import quantiles_of, resampled
@@ -110,7 +110,7 @@ def _draw(
         y=np.where(np.isfinite(middle), middle, np.nan),
         mode="lines",
         line={**line, "width": 2},
-        name=plain(label),
+        name=plain(": ".join(filter(None, (label, remark_of(group))))),
         legendgroup=label,
         hovertemplate=f"{hover}<br>{wrapped(words(group[0].parameters))}<extra></extra>",
     )

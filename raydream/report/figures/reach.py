@@ -1,6 +1,8 @@
 """What it cost to reach a target: bars by method."""
 
 import math
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -48,21 +50,31 @@ def to_reach(
     *,
     costs: tuple[str, ...] = COMPARED,
     band: tuple[float, float] = (0.25, 0.75),
+    failed: Mapping[str, int] | None = None,
     dark: bool = False,
 ) -> Any:
     """Bars of the median cost to first reach a target, with quantiles over seeds.
 
-    A seed that did not reach it counts as infinity; a method whose median is infinite has no bar, and says so.
-    target defaults to the best value that all methods reach.
+    A seed that did not reach it counts as dearer than all others; where the median falls on such a seed there is no
+    bar, but how many got there.
+
+    target  by default the best value that all methods reach
+    failed  how many runs of a label ended with an error, and reached nothing (default: those of a comparison)
     """
+    lost = failures_of(runs) if failed is None else failed
     groups = grouped(collect(runs))
     choice("metric", metric, dict.fromkeys(name for group in groups.values() for run in group for name in run.metrics))
     goal = suggested_target(groups, metric) if target is None else number("target", target)
     spent = {}
     for label, group in groups.items():
         reached = [cost_to_reach(run.columns, goal, metric, costs) for run in group]
-        spent[label] = {cost: [one[cost] for one in reached] for cost in costs}
+        spent[label] = {cost: [one[cost] for one in reached] + [math.inf] * lost.get(label, 0) for cost in costs}
     return bars(groups, spent, band, dark, to_the_target(metric, goal))
+
+
+def failures_of(runs: Any) -> dict[str, int]:
+    """How many runs of each label ended with an error, where a comparison tells."""
+    return Counter(str(label) for label, _ in getattr(runs, "failures", {}))
 
 
 def to_the_target(metric: str, target: float) -> str:
@@ -101,11 +113,7 @@ def bars(
         rows = [quantiles_of(np.array([spent[label][cost]]).T, (0.5, *band)) for label in groups]
         middle, low, high = np.array(rows, dtype=np.float64).reshape(len(groups), 3).T
         known = np.isfinite(middle)
-        reached = [np.isfinite(spent[label][cost]).sum() for label in groups]
-        said = [
-            si(float(one)) if there else f"{some} of {len(group)} reached" if some else "not reached"
-            for one, there, some, group in zip(middle, known, reached, groups.values(), strict=True)
-        ]
+        said = [_said(float(one), spent[label][cost]) for one, label in zip(middle, groups, strict=True)]
         with np.errstate(invalid="ignore"):
             above, below = np.where(known & np.isfinite(high), high - middle, 0), np.where(known, middle - low, 0)
         figure.add_trace(
@@ -124,7 +132,7 @@ def bars(
                     "color": theme.NEUTRAL,
                     "visible": any(len(group) > 1 for group in groups.values()),
                 },
-                hovertemplate="<b>%{customdata}</b>: %{x:.6~g}<extra></extra>",
+                hovertemplate="<b>%{customdata}</b>: %{text}<extra></extra>",
             ),
             row=1,
             col=place,
@@ -154,6 +162,16 @@ def bars(
     figure.update_yaxes(range=[len(names) - 0.5, -0.5], ticks="outside", ticklen=5, tickcolor="rgba(0,0,0,0)")
     height = 100 + (30 if len(groups) <= 12 else 20) * len(groups)
     return theme.finished(figure, dark, title={"text": title, "x": 0, "xref": "paper"}, margin={"t": 44}, height=height)
+
+
+def _said(middle: float, spent: list[float]) -> str:
+    """The median, and of how many seeds it can be told; never infinity."""
+    if all(map(math.isnan, spent)):
+        return "not recorded"
+    reached = sum(map(math.isfinite, spent))
+    if not math.isfinite(middle):
+        return f"{reached} of {len(spent)} reached" if reached else "not reached"
+    return si(middle) + (f" ({reached} of {len(spent)})" if reached < len(spent) else "")
 
 
 def si(value: float, between: str = "") -> str:

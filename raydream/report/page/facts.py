@@ -1,20 +1,23 @@
 """What the page's program is given besides the records: groups, axes, targets, and figures drawn beforehand."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
 import numpy as np
 
 from raydream.columns import AXES, BILLED, COMPARED, USUAL_X, USUAL_Y, column
 from raydream.report import figures, theme
-from raydream.report.collect import Run, variants, words
+from raydream.report.collect import Run, remark_of, variants, words
+from raydream.report.deciding import Judgement
 from raydream.report.figures.bands import recorded
 from raydream.report.figures.convergence import wrapped
 from raydream.report.figures.distances import TIMES
+from raydream.report.figures.intervals import intervals
 from raydream.report.figures.network import topology_of
 from raydream.report.figures.promise import Promise, promise_over
 from raydream.report.figures.reach import suggested_target
+from raydream.report.page.shell import bare
 from raydream.report.plot import mixing_of
 
 MOST_NETWORKS = 12
@@ -24,12 +27,18 @@ Groups = dict[str, list[Run]]
 
 
 class Group(TypedDict):
-    """Runs that differ in nothing but the seed: their name, their look, their places among all runs."""
+    """Runs that differ in nothing but the seed: their name, their look, their places among all runs.
+
+    failed  how many more ended with an error, and reached nothing
+    remark  what to know before believing it
+    """
 
     label: str
     line: dict[str, Any]
     runs: list[int]
+    failed: int
     configuration: str
+    remark: str
 
 
 class Axis(TypedDict):
@@ -65,6 +74,7 @@ class Facts(TypedDict):
     reach    costs that are compared at a target, and
     bill     costs of the ledger, in the order of their bars
     targets  for each metric one to begin with
+    standing  medians with their intervals, a figure for each metric that is judged by
     """
 
     groups: list[Group]
@@ -75,6 +85,7 @@ class Facts(TypedDict):
     bill: list[str]
     targets: dict[str, float | None]
     promise: Promise | None
+    standing: list[Figure]
     networks: list[Network]
     lyapunov: list[Drawn]
     distances: list[Drawn]
@@ -82,7 +93,13 @@ class Facts(TypedDict):
     neutral: str
 
 
-def facts_of(every: list[Run], groups: Groups, constants: dict[str, float] | None) -> Facts:
+def facts_of(
+    every: list[Run],
+    groups: Groups,
+    constants: dict[str, float] | None,
+    judged: Judgement,
+    failed: Mapping[str, int],
+) -> Facts:
     """What these runs have to show."""
     place, number = {id(run): i for i, run in enumerate(every)}, variants(groups)
     metrics = list(dict.fromkeys(name for run in every for name in run.metrics))
@@ -93,7 +110,9 @@ def facts_of(every: list[Run], groups: Groups, constants: dict[str, float] | Non
                 "label": label,
                 "line": theme.line(runs[0].method, number[label]),
                 "runs": [place[id(run)] for run in runs],
+                "failed": failed.get(label, 0),
                 "configuration": wrapped(words(runs[0].parameters)),
+                "remark": remark_of(runs),
             }
             for label, runs in groups.items()
         ],
@@ -104,6 +123,7 @@ def facts_of(every: list[Run], groups: Groups, constants: dict[str, float] | Non
         "bill": [name for name in BILLED if name in axes],
         "targets": {name: _finite(suggested_target(groups, name)) for name in metrics},
         "promise": promise_over(every, constants),
+        "standing": [bare(intervals(one, groups)) for one in judged.decisions],
         "networks": _networks(every),
         "lyapunov": _per_group(groups, lambda run: figures.lyapunov(run) if "Psi" in run.columns else None),
         "distances": _per_group(groups, lambda run: _distances(run, MOST_CELLS // len(groups))),
@@ -160,9 +180,9 @@ def _network(run: Run) -> Network:
         "facts": f"{name}: {topology.m} agents, {topology.edges} links; λ₂ = {topology.second_eigenvalue:.6g}, "
         f"λₘ = {round(topology.smallest_eigenvalue, 12) + 0.0:.6g}, spectral gap δ = {topology.spectral_gap:.4g}.",
         "figures": {
-            "network": _figure(figures.network(topology)),
-            "spectrum": _figure(figures.spectrum(topology, **mixing_of(run))),
-            "mixing": _figure(figures.mixing_speed(topology)),
+            "network": bare(figures.network(topology)),
+            "spectrum": bare(figures.spectrum(topology, **mixing_of(run))),
+            "mixing": bare(figures.mixing_speed(topology)),
         },
     }
 
@@ -170,15 +190,7 @@ def _network(run: Run) -> Network:
 def _per_group(groups: Groups, draw: Callable[[Run], Any]) -> list[Drawn]:
     """A figure of each group's first run, where there is something to draw."""
     drawn = ((label, draw(runs[0])) for label, runs in groups.items())
-    return [{"label": label, "figure": _figure(figure)} for label, figure in drawn if figure is not None]
-
-
-def _figure(figure: Any) -> Figure:
-    """A figure as the page takes it: without template and background, which follow the reader's light or dark."""
-    described: Figure = json.loads(figure.to_json())
-    for part in ("template", "paper_bgcolor", "plot_bgcolor"):
-        described["layout"].pop(part, None)
-    return described
+    return [{"label": label, "figure": bare(figure)} for label, figure in drawn if figure is not None]
 
 
 def _finite(value: float) -> float | None:

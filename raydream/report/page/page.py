@@ -1,27 +1,20 @@
 """The report: one self-contained interactive page that opens from disk, without a network."""
 
-import base64
-import functools
-import hashlib
-import json
 import os
-import zlib
+from collections import Counter
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from raydream.report.collect import Run, collect, grouped
+from raydream.report.deciding import decided
 from raydream.report.page.facts import Groups, facts_of
 from raydream.report.page.packing import Packed, pack
-from raydream.report.page.sections import configurations, heading, runs_table
-from raydream.storage.files import whole_file
+from raydream.report.page.sections import configurations, heading, runs_table, who_leads
+from raydream.report.page.shell import HERE, as_json, framed, joined, room_beside, write_page
 
-LIMIT = 5_900_000  # bytes of a finished page
-HERE = Path(__file__).parent
-PROGRAM = ("records", "convergence", "bars", "begin")  # the files of the page's program, one after the other
+# The files of the page's program, one after the other.
+PROGRAM = ("common", "records", "convergence", "bars", "begin", "tables")
 
 
 def write_report(
@@ -43,12 +36,9 @@ def write_report(
     if not any(run.metrics for run in every):
         raise ValueError("`runs` must have recorded a metric such as `primal`; none has a finite value.")
     failures = {key: str(sentence) for key, sentence in getattr(runs, "failures", {}).items()}
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    text = page(every, title, failures, constants)
-    with whole_file(target) as file:
-        file.write(text.encode())
-    return target
+    missing = {str(label): str(why) for label, why in getattr(runs, "missing", {}).items()}
+    text = page(every, title, failures, constants, tuned=str(getattr(runs, "tuned", "")), missing=missing)
+    return write_page(path, text)
 
 
 def page(
@@ -56,56 +46,39 @@ def page(
     title: str | None = None,
     failures: Mapping[Any, str] | None = None,
     constants: dict[str, float] | None = None,
+    *,
+    tuned: str = "",
+    missing: Mapping[str, str] | None = None,
 ) -> str:
-    """The page as text."""
+    """The page as text.
+
+    failures        the sentences of runs that ended with an error, by (label, seed)
+    tuned, missing  how the parameters were found, and which methods won nothing, and why
+    """
     groups = grouped(every)
     failures = failures or {}
+    failed = Counter(str(key[0]) if isinstance(key, tuple) else str(key) for key in failures)
     title = title or _title(groups)
-    style, program = (HERE / "page.css").read_text(), program_text()
-    engine, compressed, notice = plotly()
-    facts = facts_of(every, groups, constants)
-    outer = [heading(title, every, groups, failures), runs_table(every, failures), configurations(groups)]
-    room = LIMIT - len(compressed) - len(style) - len(program) - len(_json(facts)) - sum(map(len, outer)) - 40_000
-    packed = pack(every, max(room, 100_000))
-    # Whatever a run file says, only these two scripts may run, and nothing may be loaded.
-    policy = (
-        f"default-src 'none'; script-src {_hash(program)} {_hash(engine)}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
-    return (
-        (HERE / "page.html")
-        .read_text()
-        .format(
-            policy=policy,
-            title=escape(title),
-            style=style,
-            heading=outer[0],
-            table=outer[1],
-            configurations=outer[2],
-            notice=escape(notice),
-            facts=_json({**facts, "packed": packed.runs, "remark": _remark(packed, every)}),
-            columns=packed.text,
-            engine=compressed,
-            program=program,
-        )
-    )
+    judged = decided(every)
+    facts = facts_of(every, groups, constants, judged, failed)
+    leads = who_leads(judged, failed)
+    parts = {
+        "heading": heading(title, every, groups, failures, judged, tuned, missing),
+        "leads": f'<div class="bar"><h2>Who leads, and is it decided?</h2></div>{leads}',
+        "without": "" if leads else "hidden",
+        "table": runs_table(every, failures),
+        "configurations": configurations(groups),
+    }
+    packed = pack(every, max(room_beside(program_text(), as_json(facts), *parts.values()), 100_000))
+    facts_with = {**facts, "packed": packed.runs, "remark": _remark(packed, every)}
+    return framed(
+        HERE / "page.html", program_text(), title, **parts, facts=as_json(facts_with), data=packed.text
+    )  # fmt: skip
 
 
-@functools.cache
 def program_text() -> str:
-    """The page's program: one function, of which the files of program/ are the body."""
-    body = "\n".join((HERE / "program" / f"{name}.js").read_text() for name in PROGRAM)
-    return f'"use strict";\n(async () => {{\n{body}}})();\n'
-
-
-@functools.cache
-def plotly() -> tuple[str, str, str]:
-    """plotly.js: its text, the same deflated in base64, and its copyright notice."""
-    from plotly.offline import get_plotlyjs
-
-    text = str(get_plotlyjs())
-    notice = " ".join(line.strip("/* ") for line in text[:400].split("*/")[0].splitlines()).strip()
-    return text, base64.b64encode(zlib.compress(text.encode(), 9)).decode(), notice
+    """The page's program."""
+    return joined(*PROGRAM)
 
 
 def _title(groups: Groups) -> str:
@@ -123,21 +96,3 @@ def _remark(packed: Packed, every: list[Run]) -> str:
     if not packed.exact:
         return f"All {recorded:,} records are here, metrics to seven digits; zoom in to see each."
     return f"All {recorded:,} records are here; zoom in to see each." if recorded > 2000 else ""
-
-
-def _json(data: Any) -> str:
-    """JSON that can stand inside a script element: nothing in it ends the element or starts a comment."""
-    text = json.dumps(_without_nan(data), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _without_nan(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {str(key): _without_nan(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_without_nan(value) for value in data]
-    return None if isinstance(data, float) and not np.isfinite(data) else data
-
-
-def _hash(script: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"

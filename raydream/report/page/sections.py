@@ -2,46 +2,92 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
-from raydream.columns import COSTS
-from raydream.report.collect import Run
+from raydream.columns import COSTS, column
+from raydream.parameters import parameters_of
+from raydream.problems.registry import PROBLEMS, takes_data
+from raydream.report.collect import Run, words
+from raydream.report.deciding import Judgement, difference_columns, difference_rows, median_columns, median_rows
 from raydream.report.figures.reach import si
 from raydream.report.page.reproduce import reproduce
-from raydream.storage.record import RunRecord
+from raydream.specs import Spec
+from raydream.storage.record import ProblemRecord, RunRecord, TopologyRecord
+
+DECIDED = (
+    "Judged {where}. Medians over seeds with percentile intervals of their bootstrap. Pairs are compared seed by seed: "
+    "the mean difference, or of the gradient the mean ratio, which equality makes 1, with Student's interval; it is "
+    "decided where the interval excludes equality and no seed was lost. Where y has not followed, its gap to the best "
+    "response exceeds what P has gained: x went where noise drove it."
+)
 
 
-def heading(title: str, every: list[Run], groups: dict[str, list[Run]], failures: Mapping[Any, str]) -> str:
-    """What was run, on what, and what came of it."""
+def heading(
+    title: str,
+    every: list[Run],
+    groups: dict[str, list[Run]],
+    failures: Mapping[Any, str],
+    judged: Judgement,
+    tuned: str = "",
+    missing: Mapping[str, str] | None = None,
+) -> str:
+    """What was run, on what, and what came of it.
+
+    tuned, missing  how the parameters were found, and which methods won nothing, and why
+    """
     networked = (run.record for run in every if run.record is not None and run.record.problem.agents > 1)
     record = next(networked, every[0].record)
-    lead = [] if record is None else _said_of(record)
+    lead = [] if record is None else said_of(record.problem, record.topology)
     made = [] if record is None else _versions(record)
-    tiles = _of_one(every[0]) if len(every) == 1 and not failures else _of_many(every, groups, failures)
-    shown = "".join(
-        f'<div class="tile"><dt>{escape(name)}</dt><dd title="{escape(value)}">{escape(value)}</dd></div>'
-        for name, value in tiles.items()
-    )
+    alone = len(every) == 1 and not failures
+    shown = tiles(_of_one(every[0]) if alone else _of_many(every, groups, failures, judged))
     only = every[0] if len(every) == 1 else None
     if only is not None and only.reason and only.outcome != "completed":
         lead.append(f"{only.outcome}: {only.reason}")
-    return (
-        f"<h1>{escape(title)}</h1><p class=lead>{escape('; '.join(lead))}{'.' if lead else ''}</p>"
-        f"<dl class=tiles>{shown}</dl>" + (f"<p class=made>{escape(', '.join(made))}</p>" if made else "")
+    lead += [tuned] if tuned else []
+    lead += [f"not compared: {label}: {why}" for label, why in (missing or {}).items()]
+    return f"<h1>{escape(title)}</h1><p class=lead>{escape('; '.join(lead))}{'.' if lead else ''}</p>{shown}" + (
+        f"<p class=made>{escape(', '.join(made))}</p>" if made else ""
     )
 
 
-def _said_of(record: RunRecord) -> list[str]:
+def tiles(facts: Mapping[str, str]) -> str:
+    """Facts at a glance."""
+    shown = "".join(
+        f'<div class="tile"><dt>{escape(name)}</dt><dd title="{escape(value)}">{escape(value)}</dd></div>'
+        for name, value in facts.items()
+    )
+    return f"<dl class=tiles>{shown}</dl>"
+
+
+def table(identity: str, names: Iterable[str], rows: Iterable[Iterable[str]], kind: str = "") -> str:
+    """A table of words, which a click on a column's name sorts."""
+    head = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in names)
+    body = "".join(
+        "<tr>" + "".join(f'<td data-sort="{escape(cell)}">{escape(cell)}</td>' for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f'<table id={identity} class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def said_of(problem: ProblemRecord, topology: TopologyRecord) -> list[str]:
     """The problem and the network in a sentence each."""
-    problem, topology = record.problem, record.topology
     samples = f"{problem.samples} samples each" if problem.samples else "samples drawn online"
+    made = words(_made(problem.spec)) if problem.spec else ""
     return [
-        f"{problem.name}: {problem.agents} agents with {samples}, "
+        f"{problem.name}{f' ({made})' if made else ''}: {problem.agents} agents with {samples}, "
         f"x in {problem.dim_x} and y in {problem.dim_y} dimensions",
         f"network: {topology.name}, λ₂ = {topology.second_eigenvalue:.4g}",
     ]
+
+
+def _made(spec: Spec) -> dict[str, Any]:
+    """What a problem was made from, the data first, also where those were the usual ones."""
+    posed = spec.name in PROBLEMS and takes_data(spec.name)
+    usual = {"data": parameters_of(PROBLEMS[spec.name])["data"].default} if posed else {}
+    return usual | spec.parameters
 
 
 def _versions(record: RunRecord) -> list[str]:
@@ -51,7 +97,7 @@ def _versions(record: RunRecord) -> list[str]:
 
 
 def _of_one(run: Run) -> dict[str, str]:
-    tiles = {
+    shown = {
         "outcome": run.outcome or "-",
         "iterations": _number(run.last("iteration")),
         "P(x̄)": f"{run.last('primal'):.6g}",
@@ -61,21 +107,39 @@ def _of_one(run: Run) -> dict[str, str]:
         "payload": si(run.last("bytes")) + "B",
         "seconds": f"{run.last('seconds'):.3g}",
     }
-    tiles = {name: value for name, value in tiles.items() if value not in ("-", "nan", "nanB")}
-    return tiles | ({"recoveries": str(len(run.recoveries))} if run.recoveries else {})
+    shown = {name: value for name, value in shown.items() if value not in ("-", "nan", "nanB")}
+    shown |= {} if run.followed else {"y": "has not followed"}
+    return shown | ({"recoveries": str(len(run.recoveries))} if run.recoveries else {})
 
 
-def _of_many(every: list[Run], groups: dict[str, list[Run]], failures: Mapping[Any, str]) -> dict[str, str]:
+def _of_many(
+    every: list[Run], groups: dict[str, list[Run]], failures: Mapping[Any, str], judged: Judgement
+) -> dict[str, str]:  # fmt: skip
     outcomes = Counter(run.outcome or "recorded" for run in every) + Counter({"failed": len(failures)})
-    best = min(groups, key=lambda label: min(_or_infinity(run.last("grad_norm")) for run in groups[label]))
-    seeds = len({run.seed for run in every})
-    return {
+    seeds, lagging = len({run.seed for run in every}), sum(not run.followed for run in every)
+    shown = {
         "runs": str(len(every) + len(failures)),
         "methods": str(len(groups)),
         "seeds": str(seeds),
         "outcomes": ", ".join(f"{count} {name}" for name, count in outcomes.items() if count),
-        "least ‖∇P(x̄)‖ at the end": f"{min(_or_infinity(r.last('grad_norm')) for r in groups[best]):.3g} ({best})",
     }
+    for one in judged.decisions:
+        leader, median, over, others = one.leader
+        shown[f"best median {column(one.metric).label}"] = f"{median:.3g} ({leader}), decided over {over} of {others}"
+    return shown | ({"y has not followed": f"in {lagging} of {len(every)} runs"} if lagging else {})
+
+
+def who_leads(judged: Judgement, failed: Mapping[str, int]) -> str:
+    """Verdicts, medians with intervals, and every pair; or why there is none. Nothing where there is one method."""
+    if not judged.decisions:
+        return f"<p class=note>No verdict: {escape(judged.why_not)}.</p>" if judged.why_not else ""
+    said = "".join(f"<p>{escape(one.verdict)}</p>" for one in judged.decisions)
+    medians = table("medians", median_columns(judged), median_rows(judged, failed), "told")
+    pairs = table("pairs", difference_columns(judged), difference_rows(judged), "told")
+    return (
+        f'{said}<div id="standing" class="pair"></div><div class="scroll">{medians}</div>'
+        f'<div class="scroll">{pairs}</div><p class="note">{escape(DECIDED.format(where=judged.where))}</p>'
+    )
 
 
 def runs_table(every: list[Run], failures: Mapping[Any, str]) -> str:
@@ -87,7 +151,7 @@ def runs_table(every: list[Run], failures: Mapping[Any, str]) -> str:
         cells = [
             (run.label, run.label),
             ("" if run.seed is None else str(run.seed), run.seed),
-            (run.outcome or "-", run.outcome),
+            (", ".join([run.outcome or "-", *([] if run.followed else ["y has not followed"])]), run.outcome),
             (_number(run.last("iteration")), run.last("iteration")),
             (f"{run.last('primal'):.6g}", run.last("primal")),
             (f"{run.last('grad_norm'):.4g}", run.last("grad_norm")),
@@ -134,7 +198,3 @@ def _number(value: float) -> str:
     if value != value:
         return "-"
     return f"{int(value):,}" if float(value).is_integer() else f"{value:.4g}"
-
-
-def _or_infinity(value: float) -> float:
-    return float("inf") if value != value else value

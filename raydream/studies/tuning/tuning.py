@@ -112,6 +112,12 @@ class Tuning:
         search, count = self.about["search"], len(self.records)
         return f"tuned by {self.metric} at {self.budget:g} {self.axis} each, {search} search, {count} trials"
 
+    def report(self, path: Any, **options: Any) -> Path:
+        """One self-contained interactive page: what was tried, what won, and what decided it."""
+        from raydream.report import write_tuning
+
+        return write_tuning(path, self, **options)
+
     def save(self, directory: Any) -> Path:
         """Write best.json (the winning parameters), tuning.json (how they were found) and trials.jsonl."""
         root = Path(directory)

@@ -1,14 +1,11 @@
 // Figures that were drawn beforehand, and everything put in its place.
 
-const still = new Map();  // places that hold one, and the figure they hold
-function show(id, figure) {
-  still.set(id, figure);
-  const narrow = $(id).clientWidth < 480;
-  const layout = structuredClone(figure.layout);
-  layout.template = template();
-  if (touch) layout.dragmode = false;
-  if (id === "spectrum" || id === "mixing") layout.legend = { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: narrow ? 11 : 12 } };
-  Plotly.react(id, structuredClone(figure.data), layout, { ...settings, displayModeBar: id === "network" ? false : undefined });
+function place(id, figure) {
+  const legend = { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: $(id).clientWidth < 480 ? 11 : 12 } };
+  show($(id), figure, {
+    layout: id === "spectrum" || id === "mixing" ? { legend } : {},
+    settings: { displayModeBar: id === "network" ? false : undefined },
+  });
 }
 function gallery(name, items, showItem) {
   $("s-" + name).hidden = !items.length;
@@ -34,12 +31,13 @@ $("convergence").on("plotly_relayout", change => {
 });
 aim(goal.metric);
 ledger();
+if (facts.standing.length) put($("standing"), facts.standing, { settings: { displayModeBar: false } });
 gallery("network", facts.networks, item => {
   $("network-facts").textContent = item.facts;
-  for (const id of ["network", "spectrum", "mixing"]) show(id, item.figures[id]);
+  for (const id of ["network", "spectrum", "mixing"]) place(id, item.figures[id]);
 });
-gallery("lyapunov", facts.lyapunov, item => { show("lyapunov", item.figure); stacked(); });
-gallery("distances", facts.distances, item => show("distances", item.figure));
+gallery("lyapunov", facts.lyapunov, item => { place("lyapunov", item.figure); stacked(); });
+gallery("distances", facts.distances, item => place("distances", item.figure));
 function stacked() { Plotly.relayout("lyapunov", { "yaxis.type": $("log-lyapunov").checked ? "log" : "linear", "yaxis.autorange": true }); }
 
 $("x").addEventListener("change", event => { state.x = event.target.value; $("promise-label").hidden = !promisable(); redraw(); });
@@ -65,25 +63,4 @@ $("target").addEventListener("input", event => {
   reach();
 });
 $("log-lyapunov").addEventListener("change", stacked);
-dark.addEventListener("change", () => { redraw(); reach(); ledger(); for (const [id, figure] of still) show(id, figure); });
-
-for (const [number, heading] of [...document.querySelectorAll("#runs th")].entries()) {
-  let up = false;
-  heading.firstChild.addEventListener("click", () => {
-    up = !up;
-    const rows = [...document.querySelectorAll("#runs tbody tr")], key = row => row.children[number]?.dataset.sort ?? "";
-    rows.sort((a, b) => (up ? 1 : -1) * key(a).localeCompare(key(b), "en", { numeric: true }) );
-    const numbers = rows.every(row => key(row) === "" || !Number.isNaN(Number(key(row))) || key(row) === "nan");
-    if (numbers) rows.sort((a, b) => (up ? 1 : -1) * ((Number(key(a)) || 0) - (Number(key(b)) || 0)));
-    document.querySelector("#runs tbody").append(...rows);
-  });
-}
-for (const button of document.querySelectorAll(".copy")) {
-  button.addEventListener("click", async () => {
-    const text = button.parentElement.nextElementSibling.textContent;
-    try { await navigator.clipboard.writeText(text); button.textContent = "copied"; }
-    catch { getSelection().selectAllChildren(button.parentElement.nextElementSibling); button.textContent = "selected"; }
-  });
-}
-performance.mark("ready");
-document.documentElement.dataset.ready = "true";
+dark.addEventListener("change", () => { redraw(); reach(); ledger(); });

@@ -122,7 +122,6 @@ function layout() {
     xaxis: { title: { text: x.name }, type: logX ? "log" : "linear", ...x.ticks, autorange: true },
     yaxis: { title: { text: y.name }, type: logY ? "log" : "linear", ...y.ticks, nticks: logY ? 5 : 0, autorange: true } };
 }
-const template = () => facts.templates[dark.matches ? "dark" : "light"];
 
 function inSight() {  // the range of x that is shown, with room to pan
   const axis = $("convergence").layout.xaxis;
@@ -134,13 +133,6 @@ function inSight() {  // the range of x that is shown, with room to pan
 const redraw = () => Plotly.react("convergence", traces(), layout(), settings);
 const refine = () => Plotly.react("convergence", traces(inSight()), $("convergence").layout, settings);
 
-function choices(select, options, chosen) {
-  for (const [value, text] of options) {
-    const option = document.createElement("option");
-    option.value = value; option.textContent = text; option.selected = value === chosen;
-    select.append(option);
-  }
-}
 const named = axes => Object.entries(axes).map(([name, axis]) => [name, axis.name]);
 
 function legend() {
@@ -156,6 +148,11 @@ function legend() {
     const name = document.createElement("span");
     name.textContent = group.label;
     button.append(svg, name);
+    if (group.remark) {
+      const remark = document.createElement("small");
+      remark.className = "warn"; remark.textContent = group.remark;
+      button.append(remark);
+    }
     button.addEventListener("click", () => { if (!state.hidden.delete(group.label)) state.hidden.add(group.label); shown(); });
     button.addEventListener("dblclick", () => {
       const others = facts.groups.filter(other => other !== group).map(other => other.label);

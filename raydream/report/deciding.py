@@ -1,0 +1,185 @@
+"""Who leads, and whether the seeds decide it: medians, paired differences and verdicts over runs."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from raydream.columns import LIMITED, column
+from raydream.report.collect import ENDED, Run, grouped
+from raydream.report.figures.bands import recorded
+from raydream.storage.fields import is_whole
+from raydream.storage.record import RunRecord
+from raydream.studies.standings import differences, finals, verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METRICS = ("primal", "grad_norm")
+NEEDED = (*METRICS, "dual_gap")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """By one metric: each method's median, every pair's difference, and who leads in a sentence."""
+
+    metric: str
+    finals: "pd.DataFrame"
+    differences: "pd.DataFrame"
+    verdict: str
+
+    @property
+    def leader(self) -> tuple[str, float, int, int]:
+        """The method with the best median, that median, and over how many of how many others its lead is decided."""
+        sign = 1 if column(self.metric).better == "less" else -1
+        known = self.finals[self.finals["median"].notna()]
+        first = known.loc[(sign * known["median"]).idxmin()]
+        pairs = self.differences
+        own = pairs[(pairs["first"] == first["method"]) | (pairs["second"] == first["method"])]
+        return str(first["method"]), float(first["median"]), int(own.decided.sum()), len(own)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What seeds decide.
+
+    where    at which price, and what was left out
+    why_not  why nothing can be said, where nothing can
+    """
+
+    decisions: list[Decision] = field(default_factory=list)
+    where: str = ""
+    why_not: str = ""
+
+
+def decided(every: list[Run]) -> Judgement:
+    """What the runs of several methods over shared seeds decide, at the budget that all had, else at their ends."""
+    runs = [run for run in every if run.outcome in ENDED]
+    groups = grouped(runs)
+    if len(groups) < 2:
+        return Judgement()
+    why_not = _unjudgeable(runs, groups)
+    if why_not:
+        return Judgement(why_not=why_not)
+    x, at = _budget(runs)
+    histories = {(run.label, run.seed): _history(run) for run in runs}
+    found = [
+        Decision(metric, *(judge(histories, metric, x, at) for judge in (finals, differences, verdict)))
+        for metric in METRICS
+        if all(metric in run.metrics or run.outcome == "diverged" for run in runs)
+    ]
+    found = [one for one in found if one.finals["median"].notna().any()]
+    where = "at the end of each run" if x is None else f"at {at:,.6g} {column(x).short}"
+    left = len(every) - len(runs)
+    where += f"; {left} runs have not come to their end and are left out" if left else ""
+    return Judgement(found, where) if found else Judgement(why_not="no run has a finite P or gradient to be judged by")
+
+
+def median_columns(judged: Judgement) -> tuple[str, ...]:
+    """The names of the table of medians."""
+    each = [name for one in judged.decisions for name in (f"median {column(one.metric).short}", "95 % interval")]
+    return ("method", "seeds", *each, "median dual gap", "y has followed")
+
+
+def median_rows(judged: Judgement, failed: Mapping[str, int] | None = None) -> list[tuple[str, ...]]:
+    """One row per method; `failed` says how many of its runs ended with an error."""
+    tables = [one.finals.to_dict("records") for one in judged.decisions]
+    rows = []
+    for ends in zip(*tables, strict=True):
+        first, lost = ends[0], (failed or {}).get(ends[0]["method"], 0)
+        each = [text for end in ends for text in (_number(end["median"], 6), between(end["low"], end["high"]))]
+        gap = "-" if math.isnan(first["dual_gap"]) else f"{first['dual_gap']:.3g}"
+        following = "yes" if first["followed"] == first["seeds"] else f"in {first['followed']} of {first['seeds']}"
+        seeds = f"{first['seeds']}" + (f", {lost} failed" if lost else "")
+        rows.append((str(first["method"]), seeds, *each, gap, following if gap != "-" else "-"))
+    return rows
+
+
+def difference_columns(judged: Judgement) -> tuple[str, ...]:
+    """The names of the table of pairs."""
+    each = [
+        name
+        for one in judged.decisions
+        for name in (
+            f"{column(one.metric).short}: first {'/' if column(one.metric).log else '−'} second",
+            "95 % interval",
+            "decided",
+        )
+    ]
+    return ("first", "second", *each)
+
+
+def difference_rows(judged: Judgement) -> list[tuple[str, ...]]:
+    """One row per pair of methods: mean differences over the seeds they share, or ratios, with their intervals."""
+    tables = [one.differences.to_dict("records") for one in judged.decisions]
+    rows = []
+    for pairs in zip(*tables, strict=True):
+        each = [
+            text
+            for pair in pairs
+            for text in (
+                _number(pair["middle"], 4), between(pair["low"], pair["high"]), "yes" if pair["decided"] else "no",
+            )
+        ]  # fmt: skip
+        rows.append((str(pairs[0]["first"]), str(pairs[0]["second"]), *each))
+    return rows
+
+
+def between(low: float, high: float) -> str:
+    """An interval in words; a bound that is not finite is none, nor is the 0 of a ratio that knows no other."""
+    if math.isfinite(low) and math.isfinite(high):
+        return f"{low:.5g} to {high:.5g}"
+    if math.isfinite(high):
+        return f"up to {high:.5g}"
+    return f"from {low:.5g}" if math.isfinite(low) and low != 0 else "unknown"
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{value:.{digits}g}" if math.isfinite(value) else "-"
+
+
+def _history(run: Run) -> "pd.DataFrame":
+    import pandas as pd
+
+    missing = {name: np.full(len(run.columns["iteration"]), np.nan) for name in NEEDED if name not in run.columns}
+    return pd.DataFrame({**run.columns, **missing})
+
+
+def _unjudgeable(runs: list[Run], groups: dict[str, list[Run]]) -> str:
+    """Why these runs cannot be set against each other, if they cannot."""
+    if not all(is_whole(run.seed) for run in runs):
+        return "not all runs have a seed, by which they could be paired"
+    seeds = {label: [run.seed for run in group] for label, group in groups.items()}
+    if any(len(set(some)) < len(some) for some in seeds.values()):
+        return "two runs of one method have the same seed"
+    if not any(set(seeds[a]) & set(seeds[b]) for a, b in combinations(seeds, 2)):
+        return "these methods share no seed, by which they could be paired"
+    return "" if _of_one_problem(runs) else "these runs are not of one problem, network and start"
+
+
+def _of_one_problem(runs: list[Run]) -> bool:
+    """Whether they can be compared, as far as their records tell; one machine has the pooled problem."""
+    records = [run.record for run in runs if run.record is not None]
+    networked = [record for record in records if record.topology.m > 1] or records
+    sizes = {(record.problem.dim_x, record.problem.dim_y, record.own_start) for record in records}
+    return len(sizes) <= 1 and len({_facts(record) for record in networked}) <= 1
+
+
+def _facts(record: RunRecord) -> str:
+    problem, network = record.problem, record.topology
+    return repr([vars(problem), network.name, network.m, f"{network.second_eigenvalue:.9g}"])
+
+
+def _budget(runs: list[Run]) -> tuple[str | None, float | None]:
+    """The one cost that ended all runs at the same price, as a comparison judges; else none."""
+    limits: list[dict[str, Any]] = [run.record.settings.limits.given() if run.record else {} for run in runs]
+    costs = {
+        tuple((LIMITED[name].name, value) for name, value in one.items() if LIMITED[name].kind == "cost")
+        for one in limits
+    }
+    common = costs.pop() if len(costs) == 1 else ()
+    known = len(common) == 1 and all(recorded(run.columns, common[0][0]) for run in runs)
+    return common[0] if known else (None, None)

@@ -1,0 +1,1 @@
+"""A tuning to look at: its figures and its page."""

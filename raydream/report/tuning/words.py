@@ -1,0 +1,170 @@
+"""What a page about a tuning says: the setting, the table, how to compare the winners, and what figures mean."""
+
+import math
+import shlex
+from collections import Counter
+from typing import Any
+
+from raydream.columns import column
+from raydream.errors import RecordError
+from raydream.report.collect import words
+from raydream.report.figures.reach import si
+from raydream.report.page.sections import said_of
+from raydream.report.tuning.tried import Tried, tried
+from raydream.storage.fields import Fields
+from raydream.storage.record import ProblemRecord, TopologyRecord
+from raydream.studies.kept import written
+from raydream.studies.tuning.tuning import Tuning
+
+PARALLEL = (
+    "A line is a configuration with the largest budget that it was given: blue where its score is good, grey where it "
+    "is not, thin and red where it ended worse than it began or without a score; the broad one won."
+)
+MATTERED = (
+    "The share of the variance of the trials' ranks that a parameter explains by itself, less what as many values "
+    "would by chance: 1 if it alone decides the order, 0 if it says nothing. Up to the red tick chance may have done "
+    "it (95 %, for all parameters together, by the test of Kruskal and Wallis). What parameters do together is not "
+    "counted, so that shares need not add up; and it holds for the values that were tried, with this budget."
+)
+FEW = 20  # trials, below which little can be told
+
+
+def title_of(tuning: Tuning) -> str:
+    """The methods and the problem."""
+    names = list(tuning.about["methods"])
+    subject = ", ".join(names) if len(names) <= 3 else f"{len(names)} methods"
+    setting = setting_of(tuning)
+    return f"Tuning: {subject}" + (f" on {setting[0].name}" if setting else "")
+
+
+def setting_of(tuning: Tuning) -> tuple[ProblemRecord, TopologyRecord] | None:
+    """Problem and network, where they are known and make sense."""
+    kept = tuning.about.get("setting")
+    if kept is None and tuning.setting is not None:
+        kept = written(tuning.setting)
+    try:
+        fields = Fields("the setting", kept)
+        return ProblemRecord.from_json(fields.inner("problem")), TopologyRecord.from_json(fields.inner("topology"))
+    except RecordError:
+        return None
+
+
+def lead(tuning: Tuning) -> str:
+    """On what it was tuned, with what budget, judged by what, and how it searched."""
+    setting, about = setting_of(tuning), tuning.about
+    said = list(said_of(*setting)) if setting else ["what it was tuned on is not recorded"]
+    if setting:
+        said.append("from a start of one's own" if _own_start(tuning) else "from the problem's own start")
+    budget = f"{si(tuning.budget)} {column(tuning.axis).short}"
+    said.append(f"a trial may spend {budget}, its start included, and is judged by {column(tuning.metric).label} then")
+    seeds = ", ".join(map(str, about["seeds"]))
+    said.append(f"seeds {seeds}, over which a configuration is judged by its median" if len(about["seeds"]) > 1 else
+                f"seed {seeds}")  # fmt: skip
+    if about.get("search"):
+        said.append(
+            f"{about['search']} search in the space {about.get('space', '')!r}, drawn with seed {about['seed']}"
+        )
+    return "; ".join(said) + "."
+
+
+def tiles(tuning: Tuning) -> dict[str, str]:
+    """Facts at a glance."""
+    outcomes = Counter(str(record["outcome"]) for record in tuning.records)
+    shown = {
+        "budget of a trial": f"{si(tuning.budget)} {column(tuning.axis).short}",
+        "judged by": column(tuning.metric).label,
+        "search": str(tuning.about.get("search", "")),
+        "space": str(tuning.about.get("space", "")),
+        "seeds": str(len(tuning.about["seeds"])),
+        "methods": str(len(tuning.about["methods"])),
+        "trials": f"{len(tuning.records):,}",
+        "diverged": f"{outcomes['diverged']:,}" if outcomes["diverged"] else "",
+        "failed": f"{outcomes['failed']:,}" if outcomes["failed"] else "",
+        "spent": spent_in_words(tuning, tuning.records),
+    }
+    return {name: value for name, value in shown.items() if value}
+
+
+def columns(tuning: Tuning) -> tuple[str, ...]:
+    """The names of the table's columns."""
+    short = column(tuning.metric).short
+    return ("method", "tried", "trials", "diverged", "failed", short, f"{short} at the start", "parameters",
+            "at an edge", "spent", "remark")  # fmt: skip
+
+
+def rows(tuning: Tuning) -> list[tuple[str, ...]]:
+    """One row per method: what was tried of how much, what won, and what to know before believing it."""
+    return [_row(tuning, row) for row in tuning.table.to_dict("records")]
+
+
+def hint(tuning: Tuning) -> tuple[str, str]:
+    """How to compare the winners: a sentence, and what to type."""
+    if not tuning.winners:
+        return "No method has a winner yet, so that there is nothing to compare.", ""
+    sentence = (
+        "These scores are of the seeds on which the winners were chosen, and flatter them. A comparison judges them on "
+        "others, on the same problem, network and budget, with intervals:"
+    )
+    if tuning.directory is None:
+        return sentence, "comparison = rd.compare(best=tuning)"
+    setting = setting_of(tuning)
+    spec = None if setting is None else setting[0].spec
+    if spec is None:
+        where = "problem, topology, " if setting is None else "problem, "
+        return sentence, f"comparison = rd.compare({where}best={str(tuning.directory)!r})"
+    code = ["--problem", spec.name] if ":" in spec.name else []
+    return sentence, shlex.join(["raydream", "compare", "--best", str(tuning.directory), *code])
+
+
+def about_method(one: Tried) -> str:
+    """What does not vary, and how much of the rest is drawn."""
+    said = [f"{len({mark.number for mark in one.marks}):,} configurations"]
+    said += [f"fixed: {words(one.fixed)}"] if one.fixed else []
+    said += [f"{len(one.drawn):,} of {len(one.marks):,} marks are drawn"] if len(one.drawn) < len(one.marks) else []
+    return "; ".join(said) + "."
+
+
+def about_mattered(one: Tried) -> str:
+    """From how many trials it is told."""
+    _, count = one.mattered()
+    rung = ", with the budget of the first rung" if one.rungs > 1 else ""
+    few = " So few trials tell little." if count < FEW else ""
+    return f"From {count:,} configurations{rung}.{few} {MATTERED}"
+
+
+def spent_in_words(tuning: Tuning, records: list[dict[str, Any]]) -> str:
+    """What trials have spent; rounds never without the bytes that they carried."""
+    costs = ("rounds", "bytes") if tuning.axis == "rounds" else (tuning.axis,)
+    bills = {cost: sum(float(record.get(cost) or 0.0) for record in records) for cost in costs}
+    return ", ".join(f"{si(bill)} {column(cost).short}" for cost, bill in bills.items())
+
+
+def _row(tuning: Tuning, row: dict[str, Any]) -> tuple[str, ...]:
+    label = row["method"]
+    own = [record for record in tuning.records if record["method"] == label]
+    known = tried(tuning, label)
+    count = row["configurations"] if _there(row["configurations"]) else len({mark.number for mark in known.marks})
+    edges = [f"{name} ({'lower' if side < 0 else 'upper'})" for name, side in known.sides.items()]
+    return (
+        label,
+        f"{count:.0f}" + (f" of {row['of']:.0f}" if _there(row["of"]) else ""),
+        str(row["trials"]),
+        str(row["diverged"]),
+        str(row["failed"]),
+        f"{row['score']:.6g}" if math.isfinite(row["score"]) else "-",
+        f"{row['started']:.6g}" if math.isfinite(row["started"]) else "-",
+        words(row["parameters"]) or "none",
+        ", ".join(edges) or ("no" if tuning.about.get("search") and known.winner else "-"),
+        spent_in_words(tuning, own),
+        row["remark"],
+    )
+
+
+def _there(value: Any) -> bool:
+    return value is not None and not (isinstance(value, float) and math.isnan(value))
+
+
+def _own_start(tuning: Tuning) -> bool:
+    if tuning.setting is not None:
+        return tuning.setting.start is not None
+    return tuning.directory is not None and (tuning.directory / "start.npz").is_file()
