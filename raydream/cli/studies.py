@@ -125,7 +125,8 @@ def study(
     found = raydream.study(file, directory, workers=workers, address=address, progress=True)
     for cell, comparison in found.comparisons.items():
         show_comparison(comparison, None, cell)
-    print(f"Everything is kept in {found.directory}; the tables are {' and '.join(map(str, found.save_tables()))}.")
+    found.save_tables()
+    print(f"Everything is kept in {found.directory}, with all seeds in finals.csv; the report is {found.report()}.")
 
 
 @command

@@ -2,6 +2,7 @@
 
 import copy
 import tomllib
+from html import escape
 
 import pytest
 from typer.testing import CliRunner
@@ -101,6 +102,15 @@ def test_the_tables_hold_every_seed_and_never_more_than_the_budget(kept):
     assert (
         (finals.sfo <= budgets).all() and (finals.sfo > budgets - 60).all() and (finals.started > finals.primal).all()
     )
+
+
+def test_the_report_has_a_row_for_every_cell(kept, tmp_path):
+    """One page with the verdicts, every method's median and its tuning, and figures of every cell, all escaped."""
+    _, found = kept
+    text = found.report(tmp_path / "report.html").read_text()
+    assert text.count('<td data-sort="samples=6, ring">') == 1 + 2 + 2 and "Small games" in text
+    assert all(escape(sentence) in text for sentence in found.verdicts().values())
+    assert "://" not in text.split("<script")[0], "nothing is loaded"
 
 
 def test_without_tuning_every_parameter_is_given(tmp_path):

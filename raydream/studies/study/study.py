@@ -66,6 +66,12 @@ class Study:
             self.tuned.to_csv(written[1], index=False)
         return written
 
+    def report(self, path: Any = None) -> Path:
+        """One self-contained page of small multiples (default: report.html in the directory)."""
+        from raydream.report import write_study
+
+        return write_study(self.directory / "report.html" if path is None else path, self)
+
     def verdicts(self, metric: str = "primal") -> dict[str, str]:
         """Who leads in each cell, as far as the seeds decide it."""
         return {cell: comparison.verdict(metric) for cell, comparison in self.comparisons.items()}
