@@ -32,7 +32,7 @@ def page(study: Study, title: str) -> str:
     facts = as_json({"templates": {"light": theme.template(), "dark": theme.template(dark=True)}})
     parts = {
         "heading": f"<h1>{escape(title)}</h1><p class=lead>{escape(_lead(study))}</p>{tiles(_tiles(study))}",
-        "verdicts": table("verdicts", ("cell", "who leads, by P"), study.verdicts("primal").items()),
+        "verdicts": table("verdicts", ("cell", "who leads, by P"), study.verdicts("primal").items(), "told"),
         "table": table("finals", FINALS, [row for cell in study.comparisons.items() for row in _finals(*cell)]),
         "tuned": _tuned(study),
     }
@@ -48,7 +48,7 @@ def _figures(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
 
 def _small(comparison: Comparison, cost: str, metric: str) -> dict[str, Any]:
     figure = convergence(comparison, cost, metric)
-    figure.update_layout(height=HEIGHT, margin={"l": 60, "r": 10, "t": 10, "b": 40}, showlegend=cost == COSTS[0])
+    figure.update_layout(height=HEIGHT, margin={"l": 60, "r": 10, "t": 30, "b": 40}, showlegend=cost == COSTS[0])
     figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 11}})
     return bare(figure)
 
