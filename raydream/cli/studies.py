@@ -142,6 +142,7 @@ def tune(
     share: Annotated[float | None, typer.Option(help="The share of every method's finite space to try.")] = None,
     metric: Annotated[str, typer.Option(help="The column of the history that judges, at the budget.")] = "primal",
     widen: Annotated[int, typer.Option(help="How often steps may be looked for further out.")] = 3,
+    refine: Annotated[int, typer.Option(help="Configurations more around the winner of each method.")] = 0,
     problem: ProblemName = "robust-logistic",
     data: DataName = None,
     agents: Agents = 8,
@@ -165,7 +166,7 @@ def tune(
     folder = Path(directory) if directory is not None else next_free(Path("runs"), "tune")
     tuning = raydream.tune(
         the_problem, network, words(methods), budget=budget if axis == "seconds" else int(budget), axis=axis,
-        space=space, search=search, trials=trials, share=share, metric=metric, widen=widen,
+        space=space, search=search, trials=trials, share=share, metric=metric, widen=widen, refine=refine,
         seeds=numbers("--seeds", seeds), seed=seed, workers=workers, address=address, directory=folder, progress=True,
     )  # fmt: skip
     show_tuning(tuning)

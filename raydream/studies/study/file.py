@@ -19,7 +19,7 @@ from raydream.topology import TOPOLOGIES
 
 AXES = ("rounds", "seconds", "sfo")
 PARTS = ("title", "seeds", "backend", "record_every", "budget", "tuning", "problem", "network", "method")
-TUNING = ("search", "space", "trials", "share", "seeds", "metric", "widen", "seed")
+TUNING = ("search", "space", "trials", "share", "seeds", "metric", "widen", "refine", "seed")
 BUDGET = ("axis", "amount", "passes")
 MOST_BYTES = 1_000_000  # of a file
 MOST_CELLS = 1000

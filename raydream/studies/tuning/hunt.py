@@ -11,6 +11,7 @@ from raydream.studies.tuning.tpe import tpe
 from raydream.studies.tuning.widening import outgrown, widened
 from raydream.studies.tuning.winners import Ranked
 
+NEAR = 10**0.5  # how far from a winner it is looked for a better one
 SEARCHES = ("grid", "halving", "random", "tpe")
 
 
@@ -46,6 +47,29 @@ class Hunt:
                 self.grids, self.chosen = widened(self.grids, self.chosen, name, side, self._more, most)
             order = self._round(ceil(most / 3))
         return order
+
+    def refine(self, order: Ranked, count: int) -> Ranked:
+        """So many more configurations of each method around its winner, with the whole budget; the best of all first.
+
+        Numbers from ranges within a factor of sqrt(10), everything else as it won.
+        """
+        near = {}
+        for label, winner in self.race.winners(order).items():
+            around = {
+                name: Range(value / NEAR, value * NEAR) if isinstance(self.grids[label][name], Range) else (value,)
+                for name, value in winner["parameters"].items()
+            }
+            near[label] = self._around(label, around, count)
+        found = self.race.whole(near)
+        self.chosen = {label: [*some, *near.get(label, [])] for label, some in self.chosen.items()}
+        return {
+            label: sorted([*order[label], *found[label]], key=lambda one: one.loss(self.race.metric)) for label in order
+        }
+
+    def _around(self, label: str, grid: Grid, count: int) -> list[Parameters]:
+        if size_of(grid) is not None:  # nothing is left to vary
+            return []
+        return drawn_from(label, self.race.kinds[label], grid, self.race.admission, count, self.seed + 1)
 
     def about(self) -> dict[str, Any]:
         """What was searched in the end, as plain data."""

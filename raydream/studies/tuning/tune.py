@@ -38,6 +38,7 @@ def tune(
     metric: str = "primal",
     start: tuple[Any, Any] | None = None,
     widen: int = 3,
+    refine: int = 0,
     directory: Any = None,
     workers: int | None = None,
     address: str | None = None,
@@ -60,6 +61,7 @@ def tune(
     metric     the column of the history by which trials are judged, at the last record within the budget
     start      (x0, y0) with y0 in Y; by default the problem's own
     widen      how often a range may grow tenfold because a winner lies at its edge, for all methods alike
+    refine     how many more configurations of each method are tried around its winner, in the end
     directory  where trials are kept as they finish; the same call goes on where an earlier one was ended
     workers    trials at a time, in processes of their own (default: one per CPU); 1 runs them in this process
     address    a running Ray, of which all nodes are used (default: $RAY_ADDRESS, if it is set)
@@ -85,6 +87,8 @@ def tune(
         hunt = Hunt(race, search, whole("seed", seed), counts, grids, {})
         hunt.begin()
         order = hunt.run(whole("widen", widen))
+        if whole("refine", refine):
+            order = hunt.refine(order, refine)
     about = {
         "methods": {label: name_of(kind) for label, kind in kinds.items()},
         "seeds": numbers, "space": space if isinstance(space, str) else "given", "identity": identity,
