@@ -36,7 +36,9 @@ def dashboard(
     root: Annotated[str, typer.Argument(help="The folder whose run directories are shown.")] = "runs",
     host: Annotated[str, typer.Option(help="Where to listen; others than this machine need a token.")] = "127.0.0.1",
     port: Annotated[int | None, typer.Option(help="Default: 8050, or the next free one.")] = None,
-    page: Annotated[str, typer.Option(help="The page to begin with: /, /run, /compare, /new, /lab, /theory.")] = "/",
+    page: Annotated[
+        str, typer.Option(help="The page to begin with: /, /run, /compare, /tuning, /new, /lab, /theory.")
+    ] = "/",
     browser: Annotated[bool, typer.Option(help="Open it in a browser.")] = False,
 ) -> None:
     """Watch, compare, start, stop and resume runs in a browser; try networks; read off the theory.

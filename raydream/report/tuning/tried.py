@@ -139,8 +139,8 @@ def tried(tuning: Tuning, label: str, most: int = MOST) -> Tried:
     own = [record for record in tuning.records if record["method"] == label]
     winner = tuning.winners.get(label)
     grid = tuning.grid(label)
-    # Of a tuning that is under way nobody knows how it searches, nor where.
-    sides = edges(winner["parameters"], grid, tuning.about["search"] == "grid") if winner and _searched(tuning) else {}
+    search = tuning.about["search"]  # "" of one that is under way, and nobody knows where it searches
+    sides = edges(winner["parameters"], grid, search == "grid") if winner and search else {}
     started = [(record.get("started") or {}).get(tuning.metric) for record in own]
     return Tried(
         label=label,
@@ -168,7 +168,3 @@ def marks(records: Iterable[Record], metric: str) -> list[Mark]:
         Mark(one := Standing(those[0]["parameters"], tuple(those)), number[text], rung, sign * one.loss(metric))
         for (text, rung), those in found.items()
     ]
-
-
-def _searched(tuning: Tuning) -> bool:
-    return bool(tuning.about.get("search"))
