@@ -24,7 +24,7 @@ def report(
         found: Any = raydream.Comparison.load(folder)
         for skipped, why in found.skipped:
             print(f"skipped: {skipped}: {why}")
-    elif (folder / "tuning.json").exists():
+    elif any((folder / name).exists() for name in ("tuning.json", "trials.jsonl")):
         found = raydream.Tuning.load(folder)
     else:
         found = raydream.load(folder)

@@ -24,11 +24,12 @@ def told(watched: WatchedTuning, metric: str, root: str) -> list[Any]:
     if tuning is None:
         return [*reason, note(f"There is no trial in {root}/{watched.name} yet.")]
     sentence, command = words.hint(tuning)
+    won = html.Div(table(words.columns(tuning), words.rows(tuning)), className="wrapping")
     return [
         note(words.lead(tuning)),
         *reason,
         tiles(words.tiles(tuning)),
-        card("What leads" if words.under_way(tuning) else "What won", table(words.columns(tuning), words.rows(tuning))),
+        card("What leads" if words.under_way(tuning) else "What won", won),
         card("Compare the winners", html.P(sentence), *([html.Pre(command)] if command else [])),
     ]
 
