@@ -58,6 +58,7 @@ class Tried:
     marks    one for each configuration and rung, in the order in which they were tried
     started  the score before the first iteration, the median over trials; NaN where an earlier version did not say
     winner   the parameters that won, and `sides` where they lie at an edge: -1 at the lower, 1 at the upper
+    asked    whether the grid is what was asked for; else it is what was tried
     most     marks that are drawn
     """
 
@@ -70,6 +71,7 @@ class Tried:
     grid: Grid
     winner: Parameters | None
     sides: dict[str, int]
+    asked: bool = True
     most: int = MOST
 
     @property
@@ -152,6 +154,7 @@ def tried(tuning: Tuning, label: str, most: int = MOST) -> Tried:
         grid=grid,
         winner=None if winner is None else winner["parameters"],
         sides=sides,
+        asked=label in tuning.about.get("grids", {}),
         most=most,
     )
 
