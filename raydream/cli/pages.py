@@ -24,7 +24,7 @@ def report(
         found: Any = raydream.Comparison.load(folder)
         for skipped, why in found.skipped:
             print(f"skipped: {skipped}: {why}")
-    elif (folder / "tuning.json").exists():
+    elif any((folder / name).exists() for name in ("tuning.json", "trials.jsonl")):
         found = raydream.Tuning.load(folder)
     else:
         found = raydream.load(folder)
@@ -36,7 +36,9 @@ def dashboard(
     root: Annotated[str, typer.Argument(help="The folder whose run directories are shown.")] = "runs",
     host: Annotated[str, typer.Option(help="Where to listen; others than this machine need a token.")] = "127.0.0.1",
     port: Annotated[int | None, typer.Option(help="Default: 8050, or the next free one.")] = None,
-    page: Annotated[str, typer.Option(help="The page to begin with: /, /run, /compare, /new, /lab, /theory.")] = "/",
+    page: Annotated[
+        str, typer.Option(help="The page to begin with: /, /run, /compare, /tuning, /new, /lab, /theory.")
+    ] = "/",
     browser: Annotated[bool, typer.Option(help="Open it in a browser.")] = False,
 ) -> None:
     """Watch, compare, start, stop and resume runs in a browser; try networks; read off the theory.

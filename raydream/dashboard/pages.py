@@ -12,6 +12,7 @@ FOLDERS = {
     "/": "overview",
     "/run": "live",
     "/compare": "compare",
+    "/tuning": "tuning",
     "/new": "new",
     "/lab": "lab",
     "/theory": "theory",

@@ -1,4 +1,4 @@
-"""The report of chosen runs, made when it is asked for: the same page that `raydream report` writes."""
+"""The report of chosen runs, or of a tuning, made when it is asked for: the page that `raydream report` writes."""
 
 import traceback
 
@@ -6,32 +6,48 @@ from flask import Flask, Response, request
 
 from raydream.dashboard.curves import runs_of
 from raydream.dashboard.watching.jobs import Jobs
+from raydream.dashboard.watching.tunings import metric_among
 from raydream.dashboard.watching.watched import Watched
 from raydream.report.collect import Run, collect
 from raydream.report.page.page import page
+from raydream.report.tuning.page import page as tuning_page
 from raydream.storage.result import Result, load
 
 MOST = 200  # runs in one report
 
 
 def add_reports(server: Flask, jobs: Jobs) -> None:
-    """/report?runs=...&runs=..."""
+    """/report?runs=...&runs=..., and /report?tuning=..."""
 
     @server.get("/report")
     def report() -> Response:
-        names = request.args.getlist("runs")[:MOST]
         try:
-            runs = reported(jobs, names)
-            if not any(run.metrics for run in runs):
-                return _refused("There is nothing to report yet.")
-            answer = Response(page(runs), mimetype="text/html")
+            tuning = request.args.get("tuning")
+            text = reported_runs(jobs) if tuning is None else reported_tuning(jobs, tuning)
         except ValueError as error:
             return _refused(str(error))
         except Exception as error:  # files may say anything
             traceback.print_exception(error)
-            return _refused(f"These runs cannot be reported ({type(error).__name__}).")
+            return _refused(f"This cannot be reported ({type(error).__name__}).")
+        answer = Response(text, mimetype="text/html")
         answer.headers["Content-Security-Policy"] = "frame-ancestors 'none'"  # the page brings the rest itself
         return answer
+
+
+def reported_runs(jobs: Jobs) -> str:
+    """The page about the runs that the address names."""
+    runs = reported(jobs, request.args.getlist("runs")[:MOST])
+    if not any(run.metrics for run in runs):
+        raise ValueError("There is nothing to report yet.")
+    return page(runs)
+
+
+def reported_tuning(jobs: Jobs, name: str) -> str:
+    """The page about a tuning."""
+    found = jobs.tunings.look(name).tuning(metric_among(request.args.get("metric")))
+    if found is None:
+        raise ValueError("There is nothing to report yet.")
+    return tuning_page(found)
 
 
 def _refused(sentence: str) -> Response:

@@ -22,7 +22,7 @@ def serve(
 
     host     where to listen; any but this machine's own needs a token, which is printed with the address
     port     default: 8050, or the next one that is free
-    page     the page whose address is printed: /, /run, /compare, /new, /lab or /theory
+    page     the page whose address is printed: /, /run, /compare, /tuning, /new, /lab or /theory
     browser  whether to open that page
     """
     try:

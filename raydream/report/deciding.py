@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
 METRICS = ("primal", "grad_norm")
 NEEDED = (*METRICS, "dual_gap")
+LEADS = "Who leads, and is it decided?"
+DECIDED = (
+    "Judged {where}. Medians over seeds with percentile intervals of their bootstrap. Pairs are compared seed by seed: "
+    "the mean difference, or of the gradient the mean ratio, which equality makes 1, with Student's interval; it is "
+    "decided where the interval excludes equality and no seed was lost. Where y has not followed, its gap to the best "
+    "response exceeds what P has gained: x went where noise drove it."
+)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,8 @@ def root(tmp_path_factory):
     ring = specs.build_topology("ring", 4, {})
     for place in (folder / "runs" / "rival", folder / "secret"):
         run(problem, ring, rd.GTGDA(eta=0.1, gamma=1), iterations=40, record_every=2, directory=place)
+    rd.tune(problem, ring, ["gt-gda"], budget=2000, space={"eta": (0.1, 0.3), "gamma": 1.0}, search="grid", workers=1,
+            directory=folder / "runs" / "tuned")  # fmt: skip
     return folder / "runs"
 
 
@@ -268,7 +270,7 @@ def assert_ended(pid):
     wait_until(lambda: not leftovers(pid), lambda: f"the end of {leftovers(pid)}")
 
 
-@pytest.mark.parametrize("script", ["live", "compare", "topology_lab", "theory"])
+@pytest.mark.parametrize("script", ["live", "compare", "tuning", "topology_lab", "theory"])
 def test_every_page_has_a_script(browser, root, script):
     """It prints the address of its page."""
     with dashboard(root, program=[sys.executable, str(SCRIPTS / f"{script}.py"), str(root)]) as found:

@@ -143,7 +143,7 @@ def test_the_star_is_the_winner_where_its_parameters_are(tuning):
 
 
 def test_an_edge_is_marked_on_its_axis_alone(tunings):
-    """By its line or its name, on the side where the winner lies."""
+    """By its name, and by a line where it is a number's; ranges have a line at each end."""
     for tuning in tunings.values():
         for label in tuning.about["methods"]:
             known = tried(tuning, label)
@@ -152,6 +152,11 @@ def test_an_edge_is_marked_on_its_axis_alone(tunings):
                 title = figures.panel(known, name).layout.xaxis.title
                 side = {-1: ", best at the lower edge", 1: ", best at the upper edge"}.get(known.sides.get(name), "")
                 assert title.text == name + side and (title.font.color == theme.VERMILION) == bool(side)
+                lines = [one for one in figures.panel(known, name).layout.shapes if one.yref == "y domain"]
+                red = [one.x0 for one in lines if one.line.color == theme.VERMILION]
+                assert len(lines) == (2 if isinstance(known.grid[name], Range) else len(red))
+                steps = scale_of(known, name).kind == "steps"
+                assert red == ([] if steps or not side else [0 if known.sides[name] < 0 else 1])
 
 
 def test_rungs_are_told_apart(tunings):
@@ -331,6 +336,10 @@ def test_the_command_line_recognises_a_tuning(tmp_path):
     done = CliRunner().invoke(cli.app, ["report", str(tmp_path / "t"), "--output", str(tmp_path / "again.html")])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "again.html").read_text() == made
+    (tmp_path / "t" / "best.json").unlink()
+    (tmp_path / "t" / "tuning.json").unlink()
+    done = CliRunner().invoke(cli.app, ["report", str(tmp_path / "t")])
+    assert done.exit_code == 2 and "must hold a finished tuning" in done.output.replace("\n", " ")
 
 
 def test_nothing_is_loaded_from_elsewhere(tuning, tmp_path):

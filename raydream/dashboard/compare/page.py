@@ -12,6 +12,16 @@ from raydream.dashboard.watching.jobs import Jobs
 from raydream.dashboard.watching.watched import Watched
 from raydream.report import theme
 from raydream.report.collect import grouped
+from raydream.report.deciding import (
+    DECIDED,
+    LEADS,
+    decided,
+    difference_columns,
+    difference_rows,
+    median_columns,
+    median_rows,
+)
+from raydream.report.figures.intervals import intervals
 from raydream.report.figures.reach import si, suggested_target
 
 TITLE = "Compare"
@@ -35,10 +45,15 @@ def layout(query: Query, jobs: Jobs) -> Any:
             className="heading",
         ),
         card("Convergence", graph("compare-curve", "tall"), controls=axes.controls(query)),
+        html.Div(id="compare-judged"),
         card(
             html.Span("To reach a target", id="compare-goal"),
             html.Div(id="compare-reach", className="bars"),
-            note("The first record at or below the target: median over seeds, whiskers from quartile to quartile."),
+            note(
+                "The first record as good as the target: median over seeds, whiskers from quartile to quartile. A seed "
+                "that does not get there counts as dearer than all others; where the median falls on one, how many got "
+                "there is said instead."
+            ),
             controls=[number("target", "target", target, step="any", placeholder="automatic")],
         ),
         card("Ledger", html.Div(id="compare-bills", className="bars")),
@@ -85,6 +100,15 @@ def register(app: Dash, jobs: Jobs) -> None:
         return curve(runs, x, y, scale_x, scale_y, axes.in_sight(zoomed, x, y, scale_x, scale_y), bool(dark))
 
     @app.callback(
+        Output("compare-judged", "children"),
+        Input("compare-rows", "data"),
+        Input("dark", "data"),
+        State(state("runs"), "value"),
+    )
+    def judge(_: str, dark: bool, names: list[str] | None) -> Any:
+        return judged(jobs.look_at((names or [])[:MOST]), bool(dark))
+
+    @app.callback(
         Output("compare-reach", "children"),
         Output("compare-goal", "children"),
         Input("compare-rows", "data"),
@@ -119,12 +143,36 @@ def register(app: Dash, jobs: Jobs) -> None:
         return address("/report", runs=names or [])
 
 
+def judged(seen: list[Watched], dark: bool) -> Any:
+    """Who leads, and whether seeds that the runs share decide it; why not, where nothing can be said of several."""
+    runs = runs_of(seen)
+    found = decided(runs)
+    if not found.decisions:
+        return [card(LEADS, note(f"No verdict: {found.why_not}."))] if found.why_not else []
+    groups = grouped(runs)
+    drawn = [html.Div(_small([intervals(one, groups, dark)])) for one in found.decisions]
+    return [
+        card(
+            LEADS,
+            *(html.P(one.verdict) for one in found.decisions),
+            html.Div(drawn, className="pair"),
+            table(median_columns(found), median_rows(found)),
+            table(difference_columns(found), difference_rows(found)),
+            note(DECIDED.format(where=found.where)),
+        )
+    ]
+
+
 def listed(seen: list[Watched]) -> Any:
     """One row per run, with a link to it."""
+    lagging = {one.name for one in seen for run in runs_of([one]) if not run.followed}
     rows = [
         (
             dcc.Link(one.name, href=address("/run", run=one.name)),
-            html.Span(one.state, className=f"state {one.state}"),
+            html.Span(
+                [html.Span(one.state, className=f"state {one.state}")]
+                + ([html.Small(" y has not followed", className="warn")] if one.name in lagging else [])
+            ),
             str(one.record.get("method", {}).get("name", "")),
             str(one.record.get("seed", "")),
             f"{one.iteration:,}",

@@ -15,7 +15,6 @@ from raydream.types import Array
 
 Stamp = tuple[int, int, int] | None  # of a file: which, how long, when
 MOST_JSON = 20_000_000  # bytes
-MOST_ROWS = 2_000_000_000  # bytes of a history
 TAIL = 512  # bytes that tell whether a file is still the one that was read
 
 
@@ -52,11 +51,12 @@ def read_end(path: Path, most: int) -> str:
         return ""
 
 
-class Tail:
-    """The columns of a history that grows: only what is new is read, all of it if the file is another one."""
+class Growing:
+    """A text file that grows: only lines that are new and whole are read, all of them if the file is another one."""
+
+    most = 2_000_000_000  # bytes that are read
 
     def __init__(self, path: Path) -> None:
-        self.columns: dict[str, Array] = {}
         self.readable = True
         self._path = path
         self._stamp: Stamp = None
@@ -69,28 +69,53 @@ class Tail:
             return False
         self._stamp = stamp
         try:
-            self.readable = stamp[1] <= MOST_ROWS and self._read_on()
+            self.readable = stamp[1] <= self.most and self._read_on()
         except (OSError, ValueError, MemoryError, OverflowError):
             self.readable = False
         if not self.readable:
-            self.columns, self._read, self._last = {}, 0, b""
+            self._begin_again()
         return True
+
+    def append(self, lines: bytes) -> None:
+        """Take in further lines; ValueError where they make no sense."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """What was read is not there any more."""
+        raise NotImplementedError
+
+    def _begin_again(self) -> None:
+        self._read, self._last = 0, b""
+        self.forget()
 
     def _read_on(self) -> bool:
         with _opened(self._path) as file:
             file.seek(self._read - len(self._last))
             if file.read(len(self._last)) != self._last:  # another file in its place
-                self.columns, self._read, self._last = {}, 0, b""
+                self._begin_again()
                 file.seek(0)
             new = file.read()
         whole = new[: new.rfind(b"\n") + 1]  # the last line may still be on its way
         if whole:
-            self._append(whole)
+            self.append(whole)
             self._read += len(whole)
             self._last = whole[-TAIL:]
         return True
 
-    def _append(self, lines: bytes) -> None:
+
+class Tail(Growing):
+    """The columns of a history that grows."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.columns: dict[str, Array] = {}
+
+    def forget(self) -> None:
+        """No columns."""
+        self.columns = {}
+
+    def append(self, lines: bytes) -> None:
+        """Further rows, after the names of the columns."""
         names = list(self.columns) or None
         table = pd.read_csv(io.BytesIO(lines), names=names, header=None if names else 0, dtype=np.float64)
         new = {str(name): table[name].to_numpy() for name in table.columns}

@@ -14,6 +14,7 @@ from raydream.dashboard.new.fields import DATA
 from raydream.dashboard.new.forms import NewRun
 from raydream.dashboard.watching.files import Stamp, stamp_of
 from raydream.dashboard.watching.runs import Runs
+from raydream.dashboard.watching.tunings import Tunings
 from raydream.dashboard.watching.watched import Watched
 from raydream.storage.files import next_free, write_json
 
@@ -30,7 +31,7 @@ class Jobs:
     """
 
     def __init__(self, runs: Runs) -> None:
-        self.runs = runs
+        self.runs, self.tunings = runs, Tunings(runs.root)
         self._programs: dict[str, tuple[subprocess.Popen[bytes], Stamp]] = {}  # and run.json when they were started
         self._complaints: dict[str, tuple[str, Stamp]] = {}  # last words of programs that failed, and run.json then
         self._lock = threading.RLock()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from raydream.report.collect import Run, collect, grouped
-from raydream.report.deciding import decided
+from raydream.report.deciding import LEADS, decided
 from raydream.report.page.facts import Groups, facts_of
 from raydream.report.page.packing import Packed, pack
 from raydream.report.page.sections import configurations, heading, runs_table, who_leads
@@ -64,7 +64,7 @@ def page(
     leads = who_leads(judged, failed)
     parts = {
         "heading": heading(title, every, groups, failures, judged, tuned, missing),
-        "leads": f'<div class="bar"><h2>Who leads, and is it decided?</h2></div>{leads}',
+        "leads": f'<div class="bar"><h2>{LEADS}</h2></div>{leads}',
         "without": "" if leads else "hidden",
         "table": runs_table(every, failures),
         "configurations": configurations(groups),

@@ -10,18 +10,18 @@ from raydream.columns import COSTS, column
 from raydream.parameters import parameters_of
 from raydream.problems.registry import PROBLEMS, takes_data
 from raydream.report.collect import Run, words
-from raydream.report.deciding import Judgement, difference_columns, difference_rows, median_columns, median_rows
+from raydream.report.deciding import (
+    DECIDED,
+    Judgement,
+    difference_columns,
+    difference_rows,
+    median_columns,
+    median_rows,
+)
 from raydream.report.figures.reach import si
 from raydream.report.page.reproduce import reproduce
 from raydream.specs import Spec
 from raydream.storage.record import ProblemRecord, RunRecord, TopologyRecord
-
-DECIDED = (
-    "Judged {where}. Medians over seeds with percentile intervals of their bootstrap. Pairs are compared seed by seed: "
-    "the mean difference, or of the gradient the mean ratio, which equality makes 1, with Student's interval; it is "
-    "decided where the interval excludes equality and no seed was lost. Where y has not followed, its gap to the best "
-    "response exceeds what P has gained: x went where noise drove it."
-)
 
 
 def heading(

@@ -5,6 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from raydream.algorithms.facts import Range
 from raydream.columns import column
 from raydream.report import theme
 from raydream.report.figures.convergence import plain, shortened
@@ -40,8 +41,8 @@ def panel(tried: Tried, name: str, dark: bool = False) -> Any:
     if math.isfinite(tried.started):
         figure.add_hline(scores.place(tried.started), line={"color": theme.NEUTRAL, "width": 1, "dash": "dash"})
     side = tried.sides.get(name, 0)
-    if scale.kind != "steps":
-        for place, here in ((0.0, side < 0), (1.0, side > 0)):
+    for place, here in ((0.0, side < 0), (1.0, side > 0)):
+        if scale.kind != "steps" and (here or isinstance(tried.grid[name], Range)):
             looks = {"color": theme.VERMILION, "width": 2} if here else {"width": 1, "dash": "dot"}
             figure.add_vline(place, line={"color": theme.NEUTRAL, **looks})
     title = plain(shortened(name, 24)) + ("" if not side else f", best at the {'lower' if side < 0 else 'upper'} edge")

@@ -33,6 +33,7 @@ def page(tuning: Tuning, title: str | None = None) -> str:
         "heading": _heading(tuning, title),
         "table": table("won", words.columns(tuning), words.rows(tuning), "told"),
         "hint": _hint(tuning),
+        "spent": escape(words.SPENT),
     }
     program = joined(*PROGRAM)
     room, most = room_beside(program, facts, *parts.values()), MOST

@@ -62,12 +62,13 @@ def scale_of(tried: Tried, name: str) -> Scale:
     if isinstance(values, Range):
         seen = [value for mark in tried.marks if isinstance(value := mark.parameters.get(name), int | float)]
         return Scale(name, "log", (min([values.low, *seen]), max([values.high, *seen])))
-    floats = len(values) > 3 and all(isinstance(one, float) and one > 0 for one in values)
-    if floats and max(values) >= WIDE * min(values):
-        return Scale(name, "log", (min(values), max(values)))
-    if len(values) > STEPS and all(isinstance(one, int | float) for one in values):
-        return Scale(name, "linear", (min(values), max(values)))
-    return Scale(name, "steps", tuple(sorted(values, key=_order)))
+    numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in values)
+    # Where it is not known where a search looks, several floats are taken for numbers from a range.
+    drawn = not tried.asked and len(values) > 3 and any(isinstance(one, float) for one in values)
+    if not numbers or not (drawn or len(values) > STEPS):
+        return Scale(name, "steps", tuple(sorted(values, key=_order)))
+    low, high = min(values), max(values)
+    return Scale(name, "log" if low > 0 and high >= WIDE * low else "linear", (low, high))
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ class Tried:
     marks    one for each configuration and rung, in the order in which they were tried
     started  the score before the first iteration, the median over trials; NaN where an earlier version did not say
     winner   the parameters that won, and `sides` where they lie at an edge: -1 at the lower, 1 at the upper
+    asked    whether the grid is what was asked for; else it is what was tried
     most     marks that are drawn
     """
 
@@ -70,6 +71,7 @@ class Tried:
     grid: Grid
     winner: Parameters | None
     sides: dict[str, int]
+    asked: bool = True
     most: int = MOST
 
     @property
@@ -139,8 +141,8 @@ def tried(tuning: Tuning, label: str, most: int = MOST) -> Tried:
     own = [record for record in tuning.records if record["method"] == label]
     winner = tuning.winners.get(label)
     grid = tuning.grid(label)
-    # Of a tuning that is under way nobody knows how it searches, nor where.
-    sides = edges(winner["parameters"], grid, tuning.about["search"] == "grid") if winner and _searched(tuning) else {}
+    search = tuning.about["search"]  # "" of one that is under way, and nobody knows where it searches
+    sides = edges(winner["parameters"], grid, search == "grid") if winner and search else {}
     started = [(record.get("started") or {}).get(tuning.metric) for record in own]
     return Tried(
         label=label,
@@ -152,6 +154,7 @@ def tried(tuning: Tuning, label: str, most: int = MOST) -> Tried:
         grid=grid,
         winner=None if winner is None else winner["parameters"],
         sides=sides,
+        asked=label in tuning.about.get("grids", {}),
         most=most,
     )
 
@@ -168,7 +171,3 @@ def marks(records: Iterable[Record], metric: str) -> list[Mark]:
         Mark(one := Standing(those[0]["parameters"], tuple(those)), number[text], rung, sign * one.loss(metric))
         for (text, rung), those in found.items()
     ]
-
-
-def _searched(tuning: Tuning) -> bool:
-    return bool(tuning.about.get("search"))

@@ -26,6 +26,7 @@ MATTERED = (
     "it (95 %, for all parameters together, by the test of Kruskal and Wallis). What parameters do together is not "
     "counted, so that shares need not add up; and it holds for the values that were tried, with this budget."
 )
+SPENT = "By all trials of a method together; where there are several rungs, the first is the darkest."
 FEW = 20  # trials, below which little can be told
 
 
@@ -52,28 +53,34 @@ def setting_of(tuning: Tuning) -> tuple[ProblemRecord, TopologyRecord] | None:
 def lead(tuning: Tuning) -> str:
     """On what it was tuned, with what budget, judged by what, and how it searched."""
     setting, about = setting_of(tuning), tuning.about
+    seeds = ", ".join(map(str, about["seeds"]))
+    over = f"seeds {seeds}, over which a configuration is judged by its median"
+    judged = over if len(about["seeds"]) > 1 else f"seed {seeds}"
+    if under_way(tuning):
+        return f"Under way: on what, with which budget in the end and how it searches is known when it ends; {judged}."
     said = list(said_of(*setting)) if setting else ["what it was tuned on is not recorded"]
     if setting:
         said.append("from a start of one's own" if _own_start(tuning) else "from the problem's own start")
     budget = f"{si(tuning.budget)} {column(tuning.axis).short}"
     said.append(f"a trial may spend {budget}, its start included, and is judged by {column(tuning.metric).label} then")
-    seeds = ", ".join(map(str, about["seeds"]))
-    said.append(f"seeds {seeds}, over which a configuration is judged by its median" if len(about["seeds"]) > 1 else
-                f"seed {seeds}")  # fmt: skip
-    if about.get("search"):
-        said.append(
-            f"{about['search']} search in the space {about.get('space', '')!r}, drawn with seed {about['seed']}"
-        )
+    said.append(judged)
+    said.append(f"{about['search']} search in the space {about['space']!r}, drawn with seed {about['seed']}")
     return "; ".join(said) + "."
+
+
+def under_way(tuning: Tuning) -> bool:
+    """Whether these are the trials of a tuning that has not ended, of which nobody knows how it searches."""
+    return not tuning.about["search"]
 
 
 def tiles(tuning: Tuning) -> dict[str, str]:
     """Facts at a glance."""
     outcomes = Counter(str(record["outcome"]) for record in tuning.records)
     shown = {
-        "budget of a trial": f"{si(tuning.budget)} {column(tuning.axis).short}",
+        "largest budget so far" if under_way(tuning) else "budget of a trial":
+            f"{si(tuning.budget)} {column(tuning.axis).short}",
         "judged by": column(tuning.metric).label,
-        "search": str(tuning.about.get("search", "")),
+        "search": str(tuning.about["search"]),
         "space": str(tuning.about.get("space", "")),
         "seeds": str(len(tuning.about["seeds"])),
         "methods": str(len(tuning.about["methods"])),
@@ -81,7 +88,7 @@ def tiles(tuning: Tuning) -> dict[str, str]:
         "diverged": f"{outcomes['diverged']:,}" if outcomes["diverged"] else "",
         "failed": f"{outcomes['failed']:,}" if outcomes["failed"] else "",
         "spent": spent_in_words(tuning, tuning.records),
-    }
+    }  # fmt: skip
     return {name: value for name, value in shown.items() if value}
 
 
@@ -99,8 +106,10 @@ def rows(tuning: Tuning) -> list[tuple[str, ...]]:
 
 def hint(tuning: Tuning) -> tuple[str, str]:
     """How to compare the winners: a sentence, and what to type."""
+    if under_way(tuning):
+        return "The winners can be compared when the tuning has ended.", ""
     if not tuning.winners:
-        return "No method has a winner yet, so that there is nothing to compare.", ""
+        return "No method has a winner, so that there is nothing to compare.", ""
     sentence = (
         "These scores are of the seeds on which the winners were chosen, and flatter them. A comparison judges them on "
         "others, on the same problem, network and budget, with intervals:"
@@ -154,7 +163,7 @@ def _row(tuning: Tuning, row: dict[str, Any]) -> tuple[str, ...]:
         f"{row['score']:.6g}" if math.isfinite(row["score"]) else "-",
         f"{row['started']:.6g}" if math.isfinite(row["started"]) else "-",
         words(row["parameters"]) or "none",
-        ", ".join(edges) or ("no" if tuning.about.get("search") and known.winner else "-"),
+        ", ".join(edges) or ("-" if under_way(tuning) or not known.winner else "no"),
         spent_in_words(tuning, own),
         row["remark"],
     )
@@ -167,4 +176,6 @@ def _there(value: Any) -> bool:
 def _own_start(tuning: Tuning) -> bool:
     if tuning.setting is not None:
         return tuning.setting.start is not None
+    if "own_start" in tuning.about:  # whoever read the files has seen it
+        return bool(tuning.about["own_start"])
     return tuning.directory is not None and (tuning.directory / "start.npz").is_file()
