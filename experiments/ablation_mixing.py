@@ -113,6 +113,8 @@ def text_of(tables: Tables) -> tuple[str, str]:
         cost: {t: compare(mine, runs[t, "FastMix", most], cost) for t, mine in few.items()}
         for cost in ("rounds", "sfo")
     }
+    least = min(row["eta"] for row in tables["tuning"])
+    edge = [f"{mixing} on {t}" for t, mine in fewest.items() for mixing in mine if mine[mixing][0]["eta"] == least]
     wild = [key for key, o in operators.items() if not (o["low"] > -1 and o["high"] < 1)]
     reached = [row["rounds"] is not None for key in wild for row in runs[key]]
     summary = (
@@ -141,8 +143,10 @@ def text_of(tables: Tables) -> tuple[str, str]:
         table(lines, {"topology": "network", "gap": "gap", "mixing": "mixing", "K": "best K", "eta": "eta",
                       "rounds": "rounds", "bytes": "bytes", "rounds ratio": "rounds / gossip", "sfo": "SFO",
                       "sfo ratio": "SFO / gossip", "iterations": "iterations"}),
-        f"\nFewest rounds and fewest SFO need not be one K. FastMix with its best K over FastMix with K = {most}, "
-        f"rounds: {tally(by_K['rounds'])}; SFO: {tally(by_K['sfo'])}.\n",
+        "\nThe best step was the smallest of the grid, so that a smaller one may do better, for: "
+        f"{'; '.join(edge) or 'none'}.\n\n"
+        f"FastMix with its best K over FastMix with K = {most}, rounds: {tally(by_K['rounds'])}; SFO: "
+        f"{tally(by_K['sfo'])}.\n",
         "All settings:\n",
         table(everything, {"topology": "network", "mixing": "mixing", "K": "K", "range": "range", "eta": "eta",
                            "rounds": "rounds", "bytes": "bytes", "sfo": "SFO"}),
@@ -176,7 +180,7 @@ def figure_of(tables: Tables) -> Any:
             x=[row["K"] for row in reached], y=[row["rounds"] for row in reached], mode="markers", legendgroup=mixing,
             showlegend=False, marker=dict(color=colours[mixing], size=4), **where,
         )  # fmt: skip
-    figure.update_xaxes(type="log", tickvals=[1, 2, 3, 5, 10]).update_yaxes(type="log")
+    figure.update_xaxes(type="log", tickvals=[1, 2, 3, 5, 10]).update_yaxes(type="log", dtick="D2")
     return figure.update_layout(
         title="rounds to the target against K: every run, and medians where all reached", height=700
     )

@@ -102,8 +102,9 @@ def tuned(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """(every run of the search for a step, every run with the step that was found, on other seeds).
 
-    Each group tries the steps of the common grid from the largest downwards on the seeds 1000, 1001, ..., until two in
-    a row are no better than the best; `chosen` says which is best. The second list has the seeds 0, 1, ...
+    Each group tries the steps of the common grid from the largest downwards on the seeds 1000, 1001, ..., until all
+    runs with the best one have a cost and two smaller ones are no better; `chosen` says which is best. The second list
+    has the seeds 0, 1, ...
     """  # fmt: skip
     tried: list[list[dict[str, Any]]] = [[] for _ in groups]
     searching = list(range(len(groups)))
@@ -131,9 +132,9 @@ def score(rows: list[dict[str, Any]], cost: str) -> tuple[int, float]:
 
 
 def _settled(rows: list[dict[str, Any]], cost: str, step: float) -> bool:
-    """Whether two steps below the best one have been tried, if any run with that had a cost at all."""
+    """Whether every run with the best step has a cost, and two smaller ones have been tried."""
     best = chosen(rows, cost)
-    reached = any(row[cost] is not None for row in rows)
+    reached = all(row[cost] is not None for row in rows if row["eta"] == best)
     return reached and len({row["eta"] for row in rows if step <= row["eta"] < best}) >= 2
 
 

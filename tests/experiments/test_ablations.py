@@ -133,9 +133,15 @@ def test_a_step_is_chosen_on_other_seeds_and_from_the_common_grid(tmp_path):
     def function(job):
         return {"c": rehearsed[job["eta"]][job["seed"] - 1000] if job["seed"] >= 1000 else int(1000 * job["eta"])}
 
+    def late(job):  # reaches for certain with the smallest step alone
+        return {"c": 5 if job["seed"] == 1000 or job["eta"] == 0.03 else None}
+
     tuning, runs = sweeps.tuned(function, [{"a": 1}], rehearsed, Given(tmp_path), cost="c", rehearsals=2, seeds=3)
     assert [row["eta"] for row in tuning] == [e for e in (1.0, 0.5, 0.25, 0.125, 0.0625) for _ in range(2)]
     assert runs == [{"a": 1, "eta": 0.25, "seed": seed, "c": 250} for seed in range(3)]
+    (tmp_path / "runs.jsonl").unlink()
+    tuning, runs = sweeps.tuned(late, [{"a": 1}], rehearsed, Given(tmp_path), cost="c", rehearsals=2, seeds=1)
+    assert len(tuning) == 12 and runs[0]["eta"] == 0.03
 
 
 def test_patience_changes_no_run_that_needed_none():
