@@ -7,8 +7,10 @@ the files alone, and be compared to the letter. The table `setting` has one row:
 """
 
 import csv
+import json
 import shutil
 from collections.abc import Callable
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -43,11 +45,12 @@ def read_tables(folder: Path, script: str) -> Tables:
 
 
 def page(title: str, text_of: TextOf, tables: Tables) -> str:
-    """The whole text; the summary is what README.md shows."""
+    """The whole text; the summary is what README.md shows, the fingerprint changes with any number of the tables."""
     summary, body = text_of(tables)
     (setting,) = tables["setting"]
-    took = f"{setting['seconds'] / 60:.1f} minutes of one core"
-    return f"# {title}\n\n{summary}\n\n{body.strip()}\n\nAll runs of the {setting['size']} size together: {took}.\n"
+    took = f"All runs of the {setting['size']} size together: {setting['seconds'] / 60:.1f} minutes of one core."
+    digest = sha256(json.dumps(tables, sort_keys=True).encode()).hexdigest()
+    return f"# {title}\n\n{summary}\n\n{body.strip()}\n\n{took} Fingerprint of the files: {digest[:8]}.\n"
 
 
 def publish(given: Any, title: str, text_of: TextOf, tables: Tables) -> Tables:
