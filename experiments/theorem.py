@@ -11,7 +11,7 @@ E||grad P(x_out)|| <= epsilon; tested is more, that the upper 95 % confidence li
 is at most epsilon.
 """
 
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -109,14 +109,15 @@ def limits_of(tables: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     found = []
     for (case, factor), mine in grouped(tables["runs"], "case", "factor").items():
         squares = np.array([float(row["mean_square"]) for row in mine])
-        reach = stats.t.ppf(0.95, len(squares) - 1) * squares.std(ddof=1) / sqrt(len(squares))
+        spread = squares.std(ddof=1) if len(squares) > 1 else inf  # one seed bounds nothing
+        reach = stats.t.ppf(0.95, max(len(squares) - 1, 1)) * spread / sqrt(len(squares))
         epsilon = float(mine[0]["epsilon"])
         rms, upper = sqrt(squares.mean()), sqrt(squares.mean() + reach)
         found.append({
             "case": case, "factor": float(factor), "epsilon": epsilon, "seeds": len(mine), "rms": rms, "upper": upper,
             "ratio": rms / epsilon, "share": upper / epsilon, "held": upper <= epsilon,
             **{name: int(mine[0][name]) for name in ("iterations", "b", "b_large", "K", "K_large")},
-            "spread": squares.std(ddof=1) / squares.mean(),
+            "spread": spread / squares.mean(),
             "needed": max(int(row["late"]) for row in mine) / int(mine[0]["iterations"]),
             "kappa": float(mine[0]["kappa"]),
         })  # fmt: skip
