@@ -147,7 +147,10 @@ def figure(studies: dict[str, Any], axis: str) -> go.Figure:
                 page.add_scatter(x=part[x], y=part.high, line={"width": 0}, **ends, row=row, col=column)
                 page.add_scatter(x=part[x], y=part.low, line={"width": 0}, fill="tonexty", fillcolor=_faint(method),
                                  **ends, row=row, col=column)  # fmt: skip
-                page.add_scatter(x=part[x], y=part["median"], name=method, legendgroup=method, mode="lines",
+                ends_at = [r.history.iloc[-1] for (m, _), r in comparison.results.items() if m == method]
+                last = [float(np.median([one[name] for one in ends_at])) for name in (x, "primal")]
+                xs, ys = [*part[x][part[x] < last[0]], last[0]], [*part["median"][part[x] < last[0]], last[1]]
+                page.add_scatter(x=xs, y=ys, name=method, legendgroup=method, mode="lines",
                                  showlegend=row == column == 1, line=look, row=row, col=column)  # fmt: skip
             low = min(result.history.primal.min() for result in comparison.results.values())
             page.update_yaxes(range=[low - 0.03 * (start - low), start + 0.05 * (start - low)], row=row, col=column)
