@@ -76,3 +76,13 @@ def _says(make: Callable[..., Any], parameters: list[inspect.Parameter], thing: 
 def takes_data(name: str) -> bool:
     """Whether a problem is posed on data."""
     return "data" in parameters_of(PROBLEMS[name])
+
+
+def markdown() -> str:
+    """The problems as the README has them: the name, the class, and the first line of what it says of itself."""
+    rows = [f"| {name} | {make.__name__} | {_first_line(make)} |" for name, make in PROBLEMS.items()]
+    return "\n".join(["| problem | in Python | what it is |", "| --- | --- | --- |", *rows])
+
+
+def _first_line(make: Callable[..., Any]) -> str:
+    return (make.__doc__ or "").partition("\n")[0].replace("|", "\\|")

@@ -53,9 +53,9 @@ MAKERS = {
     "policy evaluation": lambda: PolicyEvaluation.random(AGENTS, 30, states=8, features=3),
     "robust regression": lambda: RobustRegression.random(AGENTS, samples=12, features=4),
     "robust regression, ball": lambda: RobustRegression.random(AGENTS, samples=12, features=4, ball=0.1),
-    "robust nonconvex regression": lambda: RobustNonconvexRegression.random(AGENTS, samples=12, features=4, theta=0.01),
+    "robust nonconvex regression": lambda: RobustNonconvexRegression.random(AGENTS, samples=12, features=4, lam=1.0),
     "robust nonconvex regression, ball": lambda: RobustNonconvexRegression.random(
-        AGENTS, samples=12, features=4, ball=0.05
+        AGENTS, samples=12, features=4, lam=1.0, theta=0.01, ball=0.05
     ),
     "robust least squares": lambda: RobustLeastSquares.random(AGENTS, samples=6, features=4),
     "wgan": lambda: WGAN.random(AGENTS, 10),
@@ -301,7 +301,7 @@ def test_the_softmax_of_three_classes_is_its_formula() -> None:
 
 def test_nonconvex_regression_is_its_formula_and_has_no_factor_two() -> None:
     """f and the slope 2r/(2 + r^2), from the definition, at one row."""
-    problem = RobustNonconvexRegression([[1.0, 2.0]], [3.0], 1, held_out=0.0)
+    problem = RobustNonconvexRegression([[1.0, 2.0]], [3.0], 1, lam=1.0, held_out=0.0)
     x, y = np.array([0.3, 0.1]), np.array([0.2, -0.4])
     r = x @ (np.array([1.0, 2.0]) + y) - 3.0
     assert problem.value(x, y) == pytest.approx(np.log(1 + r**2 / 2) - y @ y / 2, rel=1e-14)
@@ -402,13 +402,13 @@ REFUSALS = {
     "fair, 0 and 1": (lambda: FairClassification(DATA[0], np.arange(20) % 2, 2), "`labels` of two classes must be -1 "),
     "groups": (lambda: GroupDRO(*DATA, 2, groups=[0.5] * 20), "`groups` must be 'agents', 'labels', or one whole numb"),
     "empty group": (lambda: GroupDRO(*DATA, 2, groups=[2] * 20), "`groups` must each have a row in use; group 0 has"),
-    "lam": (lambda: AdversarialTraining(*DATA, 2, lam=1.0, radius=2.0), r"`lam` must exceed 1 for f to be strongly conc"),
+    "lam": (lambda: AdversarialTraining(*DATA, 2, lam=1.0, radius=2.0), r"`lam` must exceed 1 for f to be"),
     "tanh": (
         lambda: AdversarialTraining(*DATA, 2, lam=1.0, radius=2.0, model="tanh"),
         "`lam` must exceed 3.37 for f to be strongly concave in y while",
     ),
     "tanh start": (lambda: AdversarialTraining(*DATA, 2, lam=1e-3, model="tanh"), "`lam` must exceed .* at the start"),
-    "regression": (lambda: RobustNonconvexRegression(*DATA, 2, radius=1.0), "`lam` must exceed 1 for f to be"),
+    "regression": (lambda: RobustNonconvexRegression(*DATA, 2, lam=1.0, radius=1.0), "`lam` must exceed 1 for f to be"),
     "r2": (lambda: RobustRegression(*DATA, 2, radius=0.5), "`r2` must exceed 0.25 for f to be strongly concave"),
     "least squares": (lambda: RobustLeastSquares(*DATA, 4, lam=4.0), "`lam` must exceed the number of agents, 4"),
     "targets": (lambda: RobustLeastSquares(DATA[0], [np.nan] * 20, 2), "`targets` must be finite; entry 0 is nan"),

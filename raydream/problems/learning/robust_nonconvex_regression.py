@@ -20,12 +20,13 @@ class RobustNonconvexRegression(Perturbed):
         f(x, y) = mean_j log(1 + (b_j - (a_j + y)'x)^2 / 2) - (lam/2) ||y||^2 + theta sum_k nu x_k^2 / (1 + nu x_k^2)
 
     with y free, or in a ball. f is strongly concave in y where ||x||^2 < lam, and need not be elsewhere. y*(x) is
-    exact to rounding. After Zhang, Mancino-Ball, Aybat, Xu (AAAI 2024), with lam = 1 and theta = 0; the gradient
-    here is that of f, the public code's is twice as large. Metrics: mean squared error without and with y.
+    exact to rounding. After Zhang, Mancino-Ball, Aybat, Xu (AAAI 2024), who have lam = 1, where descent soon leaves the
+    region of concavity; the gradient here is that of f, their public code's is twice as large. Metrics: mean squared
+    error without and with y.
     """
 
     def __init__(
-        self, features: Any, targets: Any, agents: int, *, lam: Lam = 1.0, ball: Radius = None, radius: Region = None,
+        self, features: Any, targets: Any, agents: int, *, lam: Lam = 10.0, ball: Radius = None, radius: Region = None,
         theta: Theta = 0.0, nu: Nu = 10.0, held_out: HeldOut = 0.2,
     ) -> None:  # fmt: skip
         super().__init__(features, targets, agents, held_out)
