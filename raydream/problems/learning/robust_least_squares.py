@@ -28,8 +28,8 @@ class RobustLeastSquares(OnRows):
 
         sqrt(N) y*(x) = (lam b - A x) / (lam - 1),    P(x) = lam ||A x - b||^2 / (2 N (lam - 1))
 
-    so that P is least at the least-squares solution, `solution()`. After Thekumparampil et al. (NeurIPS 2019) and
-    the public code of SPIDER-GDA. Metric: mean squared error.
+    so that P is least at the least-squares solution, `solution()`. After El Ghaoui, Lebret (1997), in the
+    form of SPIDER-GDA's public code. Metric: mean squared error.
     """
 
     def __init__(
