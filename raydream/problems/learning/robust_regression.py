@@ -22,7 +22,7 @@ class RobustRegression(Perturbed):
 
     with y free, or in a ball. f is strongly concave in y where ||x||^2 < r2; where y is free, P grows without bound
     towards that edge (unless the mean residual is 0), and y*(x) = x mean_j(a_j'x - b_j) / (r2 - ||x||^2). After
-    Beznosikov, Samokhin, Gasnikov (2020). With the default r1 = r2 = 0.2 the region is small, and so must steps be in x.
+    Beznosikov, Samokhin, Gasnikov (2020). With r1 = r2 = 0.2 the region is small, and so must steps in x be.
     Metrics: mean squared error without and with y.
     """
 
