@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 
 from raydream.columns.column import Column, Kind
-from raydream.columns.costs import BILLED, DERIVED
+from raydream.columns.costs import BILLED, DERIVED, OVERHEAD
 from raydream.columns.costs import COSTS as _COSTS
 from raydream.columns.costs import COUNTS as _COUNTS
 from raydream.columns.lyapunov import DIAGNOSTICS
 from raydream.columns.metrics import METRICS as _METRICS
 
 COLUMNS: dict[str, Column] = {
-    one.name: one for group in (_COUNTS, _COSTS, _METRICS, DIAGNOSTICS, DERIVED) for one in group
+    one.name: one for group in (_COUNTS, _COSTS, _METRICS, OVERHEAD, DIAGNOSTICS, DERIVED) for one in group
 }
 
 
@@ -30,7 +30,7 @@ def missing(there: Iterable[str]) -> list[str]:
     return [name for name in RECORDED if name not in known]
 
 
-RECORDED = names("count", "cost", "metric")  # in the history of every run
+RECORDED = names("count", "cost", "metric", "overhead")  # in the history of every run
 COSTS = names("cost")
 AXES = names("count", "cost", "derived")  # what to draw against
 METRICS = names("metric", "diagnostic")  # what to draw

@@ -9,15 +9,16 @@ import numpy.typing as npt
 
 from raydream.types import Array
 
-Kind = Literal["count", "cost", "metric", "diagnostic", "derived"]
+Kind = Literal["count", "cost", "metric", "overhead", "diagnostic", "derived"]
 
 
 @dataclass(frozen=True)
 class Column:
     """One column.
 
-    kind      "count" (iterations), "cost" (what was spent), "metric" (what it bought), "diagnostic" (metrics of runs
-              with diagnostics), or "derived" (costs counted in another way, made from the others when they are shown)
+    kind      "count" (iterations), "cost" (what was spent), "metric" (what it bought), "overhead" (what measuring that
+              took, which is billed to nobody), "diagnostic" (metrics of runs with diagnostics), or "derived" (costs
+              counted in another way, made from the others when they are shown)
     label     along an axis, with its unit
     short     where there is little room
     integer   whether its numbers are whole

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from raydream.backends.protocol import Recovery
-from raydream.columns import AXES
+from raydream.columns import AXES, names
 from raydream.errors import RecordError
 from raydream.report.counting import paper_columns
 from raydream.storage.record import RunRecord
@@ -50,7 +50,8 @@ class Run:
     @property
     def metrics(self) -> list[str]:
         """The columns that say what was achieved, not what was spent, if anything was recorded in them."""
-        return [name for name, values in self.columns.items() if name not in AXES and np.isfinite(values).any()]
+        others = (*AXES, *names("overhead"))
+        return [name for name, values in self.columns.items() if name not in others and np.isfinite(values).any()]
 
     def last(self, column: str) -> float:
         """The last record of a column, NaN where there is none."""

@@ -1,5 +1,6 @@
 """The history: one row per record, measured and never estimated."""
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,15 +34,18 @@ class Recorder:
         self._shards = [problem.local(i) for i in range(problem.agents)] if diagnostics else []
 
     def record(self, snapshot: Snapshot, seconds: float) -> dict[str, float]:
-        """Measure the state and append a row."""
+        """Measure the state and append a row; what that took is added to what evaluation has taken so far."""
+        began = time.perf_counter()
         row = self.spent(snapshot, seconds)
         with np.errstate(all="ignore"):
             here = Point(self.problem, snapshot.arrays)
             row |= measured(here)
             if self.diagnostics:
                 row |= pieces(here, self._shards, self._eta)
+            before = self.rows[-1]["evaluation_seconds"] if self.rows else 0.0
             self.rows.append(row)
             self._keep_distances(row, snapshot.arrays["Z"])
+        row["evaluation_seconds"] = before + time.perf_counter() - began
         return row
 
     def spent(self, snapshot: Snapshot, seconds: float) -> Row:
