@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from raydream.algorithms.facts import Range as Range
     from raydream.backends.local import LocalBackend as LocalBackend
     from raydream.backends.ray import RayBackend as RayBackend
+    from raydream.columns.own import Metric as Metric
     from raydream.running.run import resume as resume
     from raydream.running.run import run as run
     from raydream.storage.result import Result as Result
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "Comparison": "raydream.studies.comparison",
     "LocalBackend": "raydream.backends.local",
+    "Metric": "raydream.columns.own",
     "Range": "raydream.algorithms.facts",
     "RayBackend": "raydream.backends.ray",
     "Result": "raydream.storage.result",

@@ -1,6 +1,6 @@
 """Every column of a history, once. The order here is the order of the history, of lists and of menus."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from raydream.columns.column import Column, Kind
 from raydream.columns.costs import BILLED, DERIVED, OVERHEAD
@@ -8,14 +8,22 @@ from raydream.columns.costs import COSTS as _COSTS
 from raydream.columns.costs import COUNTS as _COUNTS
 from raydream.columns.lyapunov import DIAGNOSTICS
 from raydream.columns.metrics import METRICS as _METRICS
+from raydream.columns.own import Better, Directions
 
 COLUMNS: dict[str, Column] = {
     one.name: one for group in (_COUNTS, _COSTS, _METRICS, OVERHEAD, DIAGNOSTICS, DERIVED) for one in group
 }
 
+_NONE: Mapping[str, Better] = {}
 
-def column(name: str) -> Column:
-    """What is known of a column; one that nobody knows is a metric under its own name."""
+
+def column(name: str, own: Directions = _NONE) -> Column:
+    """What is known of a column; one that nobody knows is a metric under its own name.
+
+    own  which way metrics of the user's own are better: they are measured at every record
+    """
+    if name in own:
+        return COLUMNS.get(name) or Column(name, "metric", name, name, better=own[name], diverges=True)
     return COLUMNS.get(name) or Column(name, "metric", name, name)
 
 
@@ -41,5 +49,5 @@ USUAL_X, USUAL_Y = "sfo", "grad_norm"  # drawn where nothing else is asked for
 
 __all__ = [
     "AXES", "BILLED", "COLUMNS", "COMPARED", "COSTS", "DIVERGING", "LIMITED", "METRICS", "RECORDED", "USUAL_X",
-    "USUAL_Y", "Column", "Kind", "column", "missing", "names",
+    "USUAL_Y", "Better", "Column", "Directions", "Kind", "column", "missing", "names",
 ]  # fmt: skip

@@ -56,30 +56,30 @@ def spread(V: Array | None) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric(Column):
+class Measured(Column):
     """A column that is measured at every record."""
 
     measure: Callable[[Point], float]
 
 
 METRICS = (
-    Metric(
+    Measured(
         name="primal", kind="metric", label="P(x̄)", short="P", diverges=True, limit="target_primal",
         measure=lambda at: at.P,
     ),
-    Metric(
+    Measured(
         name="grad_norm", kind="metric", label="‖∇P(x̄)‖", short="‖∇P‖", log=True, diverges=True,
         limit="target_grad_norm", measure=lambda at: float(np.linalg.norm(at.slope)),
     ),
-    Metric(
+    Measured(
         name="consensus", kind="metric", label="consensus error ‖Z − 1z̄‖²", short="consensus", log=True,
         measure=lambda at: spread(at.arrays["Z"]),
     ),
-    Metric(
+    Measured(
         name="tracking", kind="metric", label="tracking error ‖S − 1s̄‖²", short="tracking", log=True,
         measure=lambda at: spread(at.arrays.get("S")),
     ),
-    Metric(
+    Measured(
         name="dual_gap", kind="metric", label="dual gap P(x̄) − f(x̄, ȳ)", short="dual gap", log=True,
         measure=lambda at: at.gap,
     ),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from raydream.backends.protocol import Recovery
-from raydream.columns import AXES, names
+from raydream.columns import AXES, Better, names
 from raydream.errors import RecordError
 from raydream.report.counting import paper_columns
 from raydream.storage.record import RunRecord
@@ -82,6 +82,12 @@ def collect(source: Any, configs: Mapping[str, dict[str, Any]] | None = None) ->
         return results
     labels = _labels([result.config for result in results])
     return [_run(label, one.config.get("seed"), one) for label, one in zip(labels, results, strict=True)]
+
+
+def directions(runs: Iterable[Run]) -> dict[str, Better]:
+    """Which way metrics of the user's own are better, as the runs' records say."""
+    known = [run.record.settings.metrics for run in runs if run.record is not None and run.config.get("metrics")]
+    return {name: better for one in known for name, better in one.items()}
 
 
 def grouped(runs: Iterable[Run]) -> dict[str, list[Run]]:

@@ -60,7 +60,7 @@ def execute(
         session = backend.open(plan)
         try:
             with _noting_failure(folder), _bar(progress, plan, settings) as bar:
-                recorder = recorder or Recorder(plan.problem, plan.method, settings.diagnostics)
+                recorder = recorder or Recorder(plan.problem, plan.method, settings.diagnostics, plan.metrics)
                 due = Every(settings.record_every) if schedule is None else schedule
                 loop = Loop(plan, session, recorder, settings, schedule=due, folder=folder, bar=bar)
                 if checkpoint is not None:

@@ -146,4 +146,4 @@ class Loop:
         self.bar.set_postfix_str(f"P={row['primal']:.4g} |grad P|={row['grad_norm']:.2e}", refresh=False)
         if not bool((np.abs(snapshot.arrays["Z"]) < FAR).all()):
             return "diverged", f"the state was no longer finite after {snapshot.iteration} iterations"
-        return reached(self.settings.limits, row)
+        return reached(self.settings.limits, row, self.settings.aims)

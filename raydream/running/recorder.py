@@ -1,6 +1,7 @@
 """The history: one row per record, measured and never estimated."""
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from raydream.backends.protocol import Snapshot
 from raydream.columns import RECORDED, names
 from raydream.columns.lyapunov import add_lyapunov, pieces
 from raydream.columns.metrics import Point, measured
+from raydream.columns.own import Metric
 from raydream.problems.protocol import Problem
 from raydream.storage.history import Row, stacked_distances
 from raydream.types import Array
@@ -24,8 +26,10 @@ MOST_DISTANCES = 2_000_000  # numbers, 16 MB
 class Recorder:
     """The rows of the history, and what the paper's Lyapunov function needs."""
 
-    def __init__(self, problem: Problem, method: Any, diagnostics: bool) -> None:
-        self.problem, self.diagnostics = problem, diagnostics
+    def __init__(
+        self, problem: Problem, method: Any, diagnostics: bool, metrics: Mapping[str, Metric] | None = None
+    ) -> None:
+        self.problem, self.diagnostics, self.own = problem, diagnostics, metrics or {}
         own = {name: parameter_of(method, name, None) for name in ("eta", "p")}
         self._assumed = ", ".join(name for name, value in own.items() if not value)
         self._eta, self._p = (float(value or 1.0) for value in own.values())
@@ -40,6 +44,9 @@ class Recorder:
         with np.errstate(all="ignore"):
             here = Point(self.problem, snapshot.arrays)
             row |= measured(here)
+            row |= {
+                name: metric.at(name, here.x_bar, here.y_bar, snapshot.iteration) for name, metric in self.own.items()
+            }
             if self.diagnostics:
                 row |= pieces(here, self._shards, self._eta)
             before = self.rows[-1]["evaluation_seconds"] if self.rows else 0.0
@@ -65,9 +72,9 @@ class Recorder:
 
         table = pd.DataFrame(self.rows)
         if not self.diagnostics:
-            return table[list(RECORDED)]
+            return table[[*RECORDED, *self.own]]
         add_lyapunov(table, self.least_primal()[0], self.problem.agents, self._eta, self._p)
-        return table[[*RECORDED, *names("diagnostic")]]
+        return table[[*RECORDED, *self.own, *names("diagnostic")]]
 
     def distances(self) -> Array | None:
         """One row per record and one column per agent, if they were kept."""

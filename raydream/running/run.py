@@ -1,5 +1,6 @@
 """run() and resume(): put a run together, carry it out, and leave a result."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend
 from raydream.backends.registry import backend_again, backend_from
 from raydream.checks import whole
+from raydream.columns.own import directions_of
 from raydream.running.execute import execute, gather
 from raydream.running.parts import plan_again
 from raydream.storage.checkpoint import Checkpoint, fingerprint
@@ -36,6 +38,8 @@ def run(
     max_seconds: float | None = None,
     target_grad_norm: float | None = None,
     target_primal: float | None = None,
+    target: Mapping[str, float] | None = None,
+    metrics: Mapping[str, Any] | None = None,
     directory: Any = None,
     checkpoint_every: int | None = None,
     diagnostics: bool = False,
@@ -50,16 +54,21 @@ def run(
     start         (x0, y0) with y0 in Y; by default the problem's own
     max_sfo, max_rounds, max_seconds    stop at the first record that has spent as much (outcome "budget")
     target_grad_norm, target_primal     stop at the first record that is as low (outcome "target")
+    target        the same for any metric: {"auc": 0.9} stops at the first record that is as good, above 0.9 where more
+                  is better
+    metrics       columns of one's own: name -> f(x_bar, y_bar), of which more is better, or `Metric(f, better="less")`;
+                  beside those of the problem's own dict `metrics`
     directory     where to write the run while it lasts, and its result
     checkpoint_every  iterations between two checkpoints in `directory`, from which `resume` goes on
     diagnostics   also record Psi, C, V, U and Phi of the paper's Lyapunov function
     progress      True or False for a bar or none; by default a bar on a terminal
     """
     limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal)
-    settings = Settings(iterations, record_every, checkpoint_every, diagnostics, limits)
     if checkpoint_every is not None and directory is None:
         raise ValueError("`checkpoint_every` needs a `directory` to write to.")
-    plan = Plan.build(problem, topology, method, seed=seed, start=start)
+    plan = Plan.build(problem, topology, method, seed=seed, start=start, metrics=metrics)
+    own = directions_of(plan.metrics)
+    settings = Settings(iterations, record_every, checkpoint_every, diagnostics, limits, own, target or {})
     return run_plan(plan, backend_from(backend), settings, directory, progress)
 
 
@@ -82,6 +91,7 @@ def resume(
     problem: Any = None,
     topology: Topology | None = None,
     method: Any = None,
+    metrics: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Go on with the run in `directory` from its last checkpoint, to the bits of a run that was never interrupted.
@@ -90,12 +100,13 @@ def resume(
     backend     where to go on (default: as before); any backend and packing will do
     problem, topology, method  needed where run.json cannot say how they were made. A problem that run.json names as
                                "package.module:make" is code: it runs only where `problem` repeats that name
+    metrics     as they were given to `run`, where the problem does not bring them itself
     """
     folder = Path(directory)
     read_record(folder)  # or a sentence, before the folder is touched
     with locked(folder):
         before = read_record(folder)
-        plan = plan_again(folder, before, problem, topology, method)
+        plan = plan_again(folder, before, problem, topology, method, metrics)
         checkpoint = _checkpoint(folder, plan, before)
         settings = replace(before.settings, iterations=_total(before, checkpoint, iterations))
         where = backend_again(before.backend) if backend is None else backend_from(backend)

@@ -274,6 +274,8 @@ def _settings_from_json(found: Fields) -> Settings:
         checkpoint_every=found.whole("checkpoint_every", 1, usual=None),
         diagnostics=found.flag("diagnostics", False),
         limits=Limits(**given),  # type: ignore[arg-type]
+        metrics={name: found.inner("metrics").text(name) for name in found.values("metrics")},
+        targets=found.numbers("targets"),
     )
 
 

@@ -215,7 +215,7 @@ def forget(folder, *names):
     (folder / "checkpoint" / "manifest.json").write_text(json.dumps(manifest))
 
 
-ENTRY = """    Metric(
+ENTRY = """    Measured(
         name="farthest", kind="metric", label="the farthest coordinate", short="farthest", log=True,
         measure=lambda at: float(np.abs(at.x_bar).max()),
     ),

@@ -9,6 +9,8 @@ from typing import Any
 
 from raydream.algorithms.facts import Range
 from raydream.checks import choice, positive, whole
+from raydream.columns import column
+from raydream.columns.own import directions_of
 from raydream.storage.describe import name_of
 from raydream.studies.defaults import SEARCH, SPACE, TRIALS
 from raydream.studies.named import checked_seeds, named_kinds
@@ -49,6 +51,7 @@ def tune(
     share: float | None = None,
     seeds: Iterable[int] = (0,),
     metric: str = "primal",
+    metrics: Mapping[str, Any] | None = None,
     start: tuple[Any, Any] | None = None,
     widen: int = 3,
     directory: Any = None,
@@ -71,6 +74,7 @@ def tune(
     share      of every method's finite space, in the place of `trials`
     seeds      a configuration is judged by its median over these
     metric     the column of the history by which trials are judged, at the last record within the budget
+    metrics    columns of one's own, as in `run`
     start      (x0, y0) with y0 in Y; by default the problem's own
     widen      how often a range may grow tenfold because a winner lies at its edge, for all methods alike
     directory  where trials are kept as they finish; the same call goes on where an earlier one was ended
@@ -81,14 +85,15 @@ def tune(
     """
     choice("axis", axis, AXES)
     choice("search", search, SEARCHES)
-    choice("metric", metric, METRICS)
     budget = positive("budget", budget) if axis == "seconds" else whole("budget", budget, 1)
     for name, value in (("trials", trials), ("workers", workers)):
         if value is not None:
             whole(name, value, 1)
     kinds, numbers = named_kinds(methods), checked_seeds(seeds)
     _refuse_rounds_of_one(axis, kinds)
-    setting = Setting.around(problem, topology, kinds.values(), start)
+    setting = Setting.around(problem, topology, kinds.values(), start, metrics)
+    own = directions_of(setting.metrics)
+    judged_by = column(choice("metric", metric, [*METRICS, *own]), own)
     grids = {label: grid_of(space, label, kind, list(kinds)) for label, kind in kinds.items()}
     counts = _counts(grids, search, trials, share)
     root, identity = None if directory is None else Path(directory), setting.identity()
@@ -96,17 +101,17 @@ def tune(
     hunt = _Hunt(kinds, admission, search, whole("seed", seed), counts)
     chosen = hunt.first(grids)
     with Workers(setting, workers, address or os.environ.get("RAY_ADDRESS")) as each:
-        race = Race(kinds, numbers, budget, axis, metric, TrialLog(root), identity, admission, each, progress, root)
+        race = Race(kinds, numbers, budget, axis, judged_by, TrialLog(root), identity, admission, each, progress, root)
         order, grids, chosen = _searched(hunt, race, grids, chosen, whole("widen", widen))
     winners, said = {}, {}
     for label, kind in kinds.items():
-        found, said[label] = judge(order[label], name_of(kind), metric)
+        found, said[label] = judge(order[label], name_of(kind), judged_by)
         if found is not None:
             winners[label] = found
     about = {
         "methods": {label: name_of(kind) for label, kind in kinds.items()},
         "seeds": numbers, "search": search, "space": space if isinstance(space, str) else "given", "seed": seed,
-        "identity": identity, "said": said, "starts": race.dearest(chosen),
+        "identity": identity, "metrics": own, "said": said, "starts": race.dearest(chosen),
         "configurations": {label: [len(some), size_of(hunt.finite(grids[label]))] for label, some in chosen.items()},
         "grids": {label: _written(grid) for label, grid in grids.items()},
         "horizons": race.horizons(chosen) if search == "halving" else [],
