@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from raydream.backends.local import LocalBackend as LocalBackend
     from raydream.backends.ray import RayBackend as RayBackend
     from raydream.columns.own import Metric as Metric
+    from raydream.running.callbacks import MLflow as MLflow
+    from raydream.running.callbacks import TensorBoard as TensorBoard
+    from raydream.running.callbacks import WandB as WandB
     from raydream.running.run import resume as resume
     from raydream.running.run import run as run
     from raydream.storage.result import Result as Result
@@ -38,12 +41,15 @@ if TYPE_CHECKING:
 _NAMES = {
     "Comparison": "raydream.studies.comparison",
     "LocalBackend": "raydream.backends.local",
+    "MLflow": "raydream.running.callbacks",
     "Metric": "raydream.columns.own",
     "Range": "raydream.algorithms.facts",
     "RayBackend": "raydream.backends.ray",
     "Result": "raydream.storage.result",
     "Study": "raydream.studies.study.study",
+    "TensorBoard": "raydream.running.callbacks",
     "Tuning": "raydream.studies.tuning.tuning",
+    "WandB": "raydream.running.callbacks",
     "compare": "raydream.studies.compare",
     "load": "raydream.storage.result",
     "mixing": "raydream.topology",

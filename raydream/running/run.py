@@ -11,6 +11,7 @@ from raydream.backends.registry import backend_again, backend_from
 from raydream.checks import whole
 from raydream.columns.own import directions_of
 from raydream.running.execute import execute, gather
+from raydream.running.hook import Hook, OnRecord
 from raydream.running.parts import plan_again
 from raydream.storage.checkpoint import Checkpoint, fingerprint
 from raydream.storage.describe import describe
@@ -43,6 +44,7 @@ def run(
     directory: Any = None,
     checkpoint_every: int | None = None,
     diagnostics: bool = False,
+    on_record: OnRecord | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Run a method on a problem over a network and return its `Result`.
@@ -60,6 +62,8 @@ def run(
                   beside those of the problem's own dict `metrics`
     directory     where to write the run while it lasts, and its result
     checkpoint_every  iterations between two checkpoints in `directory`, from which `resume` goes on
+    on_record     called with each row of the history as a dict; ends the run by returning True or raising StopIteration
+                  (outcome "callback"). `WandB`, `MLflow` and `TensorBoard` are such callbacks
     diagnostics   also record Psi, C, V, U and Phi of the paper's Lyapunov function
     progress      True or False for a bar or none; by default a bar on a terminal
     """
@@ -69,18 +73,26 @@ def run(
     plan = Plan.build(problem, topology, method, seed=seed, start=start, metrics=metrics)
     own = directions_of(plan.metrics)
     settings = Settings(iterations, record_every, checkpoint_every, diagnostics, limits, own, target or {})
-    return run_plan(plan, backend_from(backend), settings, directory, progress)
+    return run_plan(plan, backend_from(backend), settings, directory, progress, on_record)
 
 
-def run_plan(plan: Plan, backend: Backend, settings: Settings, directory: Any, progress: bool | None) -> Result:
+def run_plan(
+    plan: Plan,
+    backend: Backend,
+    settings: Settings,
+    directory: Any,
+    progress: bool | None,
+    on_record: OnRecord | None = None,
+) -> Result:
     """A run that is put together already, from its beginning."""
     record = describe(plan, settings, backend)
+    hook = Hook(on_record, record.config())
     if directory is None:
-        return gather(execute(plan, backend, settings, progress=progress), plan, record)
+        return gather(execute(plan, backend, settings, progress=progress, hook=hook), plan, record)
     folder = RunDirectory(Path(directory), plan, record)
     with locked(folder.folder):
         folder.refuse_another_run()
-        return _in_folder(plan, backend, record, folder, None, progress)
+        return _in_folder(plan, backend, record, folder, None, progress, hook)
 
 
 def resume(
@@ -92,6 +104,7 @@ def resume(
     topology: Topology | None = None,
     method: Any = None,
     metrics: Mapping[str, Any] | None = None,
+    on_record: OnRecord | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Go on with the run in `directory` from its last checkpoint, to the bits of a run that was never interrupted.
@@ -101,6 +114,7 @@ def resume(
     problem, topology, method  needed where run.json cannot say how they were made. A problem that run.json names as
                                "package.module:make" is code: it runs only where `problem` repeats that name
     metrics     as they were given to `run`, where the problem does not bring them itself
+    on_record   as in `run`; hears of the records to come
     """
     folder = Path(directory)
     read_record(folder)  # or a sentence, before the folder is touched
@@ -113,7 +127,7 @@ def resume(
         record = before.again(settings, where.describe())
         watched = RunDirectory(folder, plan, record)
         watched.forget_old_stop()
-        return _in_folder(plan, where, record, watched, checkpoint, progress)
+        return _in_folder(plan, where, record, watched, checkpoint, progress, Hook(on_record, record.config()))
 
 
 def _in_folder(
@@ -123,9 +137,12 @@ def _in_folder(
     folder: RunDirectory,
     checkpoint: Checkpoint | None,
     progress: bool | None,
+    hook: Hook,
 ) -> Result:
     """Carry out a plan in a directory of its own."""
-    ended = execute(plan, backend, record.settings, folder=folder, checkpoint=checkpoint, progress=progress)
+    ended = execute(
+        plan, backend, record.settings, folder=folder, checkpoint=checkpoint, progress=progress, hook=hook
+    )  # fmt: skip
     result = gather(ended, plan, record)
     folder.finish(result)
     return result

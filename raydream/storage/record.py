@@ -17,7 +17,7 @@ from raydream.storage.fields import Fields, check_text
 from raydream.storage.settings import MOST_ITERATIONS, Limits, Settings
 
 FORMAT = 1
-FINISHED = ("completed", "diverged", "budget", "target")  # the outcomes of a result
+FINISHED = ("completed", "diverged", "budget", "target", "callback")  # the outcomes of a result
 UNFINISHED = ("running", "stopped", "failed")  # outcomes that run.json may have, but no result
 MOST_AGENTS = 10**7
 FATE = ("outcome", "reason", "ledger", "recoveries", "driver")  # what became of a run, which its configuration omits
