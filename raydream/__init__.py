@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from raydream.algorithms.facts import Range as Range
     from raydream.backends.local import LocalBackend as LocalBackend
     from raydream.backends.ray import RayBackend as RayBackend
+    from raydream.columns.evaluation import Evaluation as Evaluation
     from raydream.columns.own import Metric as Metric
     from raydream.running.callbacks import MLflow as MLflow
     from raydream.running.callbacks import TensorBoard as TensorBoard
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 # The same names as above, for programs that run (a test compares the two); methods are found in their registry.
 _NAMES = {
     "Comparison": "raydream.studies.comparison",
+    "Evaluation": "raydream.columns.evaluation",
     "LocalBackend": "raydream.backends.local",
     "MLflow": "raydream.running.callbacks",
     "Metric": "raydream.columns.own",

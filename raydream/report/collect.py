@@ -9,6 +9,7 @@ import numpy as np
 
 from raydream.backends.protocol import Recovery
 from raydream.columns import AXES, Better, names
+from raydream.columns.evaluation import carried
 from raydream.errors import RecordError
 from raydream.report.counting import paper_columns
 from raydream.storage.record import RunRecord
@@ -110,7 +111,7 @@ def words(parameters: Mapping[str, Any]) -> str:
 
 
 def _run(label: str, seed: Any, result: Any) -> Run:
-    columns = {str(name): result.history[name].to_numpy(dtype=np.float64) for name in result.history.columns}
+    columns = {str(name): carried(str(name), result.history[name]) for name in result.history.columns}
     distances = getattr(result, "distances", None)
     if distances is not None and len(distances) != len(result.history):
         distances = None  # of another history
@@ -133,7 +134,7 @@ def _from_table(table: Any, configs: Mapping[str, dict[str, Any]]) -> list[Run]:
     keys = ["method", "seed"] if "seed" in table.columns else ["method"]
     runs = []
     for key, part in table.groupby(keys, sort=False):
-        columns = {str(name): part[name].to_numpy(dtype=np.float64) for name in part.columns if name not in keys}
+        columns = {str(name): carried(str(name), part[name]) for name in part.columns if name not in keys}
         config = dict(configs.get(key[0], {"method": {"name": str(key[0]), "parameters": {}}}))
         seed = key[1] if len(keys) == 2 else None
         runs.append(Run(str(key[0]), seed, columns | paper_columns(columns, config), config))

@@ -64,7 +64,9 @@ def execute(
         session = backend.open(plan)
         try:
             with _noting_failure(folder), told.around(lambda: outcome), _bar(progress, plan, settings) as bar:
-                recorder = recorder or Recorder(plan.problem, plan.method, settings.diagnostics, plan.metrics)
+                recorder = recorder or Recorder(
+                    plan.problem, plan.method, settings.diagnostics, plan.metrics, settings.evaluation
+                )
                 due = Every(settings.record_every) if schedule is None else schedule
                 loop = Loop(plan, session, recorder, settings, schedule=due, folder=folder, bar=bar, hook=told)
                 if checkpoint is not None:

@@ -82,6 +82,7 @@ class Loop:
                 ended = self._record(report)
             if self._checkpoints and (ended or stop == last or self._checkpoints.after(stop - 1) == stop):
                 self.save()
+        self.recorder.complete(self.session.snapshot)
         return ended or ("completed", f"{last} iterations")
 
     def save(self) -> None:

@@ -1,7 +1,7 @@
 """The history: one row per record, measured and never estimated."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from raydream.algorithms.method import parameter_of
 from raydream.backends.protocol import Snapshot
 from raydream.columns import RECORDED, names
+from raydream.columns.evaluation import Evaluation
 from raydream.columns.lyapunov import add_lyapunov, pieces
 from raydream.columns.metrics import Point, measured
 from raydream.columns.own import Metric
@@ -27,9 +28,15 @@ class Recorder:
     """The rows of the history, and what the paper's Lyapunov function needs."""
 
     def __init__(
-        self, problem: Problem, method: Any, diagnostics: bool, metrics: Mapping[str, Metric] | None = None
+        self,
+        problem: Problem,
+        method: Any,
+        diagnostics: bool,
+        metrics: Mapping[str, Metric] | None = None,
+        evaluation: Evaluation | None = None,
     ) -> None:
         self.problem, self.diagnostics, self.own = problem, diagnostics, metrics or {}
+        self.evaluation = evaluation or Evaluation()
         own = {name: parameter_of(method, name, None) for name in ("eta", "p")}
         self._assumed = ", ".join(name for name, value in own.items() if not value)
         self._eta, self._p = (float(value or 1.0) for value in own.values())
@@ -42,8 +49,8 @@ class Recorder:
         began = time.perf_counter()
         row = self.spent(snapshot, seconds)
         with np.errstate(all="ignore"):
-            here = Point(self.problem, snapshot.arrays)
-            row |= measured(here)
+            here = self._point(snapshot, self.evaluation.due(len(self.rows)))
+            row |= measured(here) | {"evaluation_seconds": np.nan, "evaluation_error": here.error}
             row |= {
                 name: metric.at(name, here.x_bar, here.y_bar, snapshot.iteration) for name, metric in self.own.items()
             }
@@ -54,6 +61,21 @@ class Recorder:
             self._keep_distances(row, snapshot.arrays["Z"])
         row["evaluation_seconds"] = before + time.perf_counter() - began
         return row
+
+    def complete(self, last: Callable[[], Snapshot]) -> None:
+        """Measure P at the last record, where it was not due: the end of a run is always known."""
+        if not self.evaluation.primal or self.evaluation.due(len(self.rows) - 1):
+            return
+        began, row = time.perf_counter(), self.rows[-1]
+        with np.errstate(all="ignore"):
+            here = self._point(last(), True)
+            row.update(measured(here), evaluation_error=here.error)
+            if self.diagnostics:
+                row["gap"] = here.gap
+        row["evaluation_seconds"] += time.perf_counter() - began
+
+    def _point(self, snapshot: Snapshot, primal: bool) -> Point:
+        return Point(self.problem, snapshot.arrays, self.evaluation.tolerance, primal)
 
     def spent(self, snapshot: Snapshot, seconds: float) -> Row:
         """What a state has cost."""

@@ -9,6 +9,7 @@ from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend
 from raydream.backends.registry import backend_again, backend_from
 from raydream.checks import whole
+from raydream.columns.evaluation import Evaluation
 from raydream.columns.own import directions_of
 from raydream.running.execute import execute, gather
 from raydream.running.hook import Hook, OnRecord
@@ -41,6 +42,7 @@ def run(
     target_primal: float | None = None,
     target: Mapping[str, float] | None = None,
     metrics: Mapping[str, Any] | None = None,
+    evaluation: Evaluation | None = None,
     directory: Any = None,
     checkpoint_every: int | None = None,
     diagnostics: bool = False,
@@ -60,6 +62,7 @@ def run(
                   is better
     metrics       columns of one's own: name -> f(x_bar, y_bar), of which more is better, or `Metric(f, better="less")`;
                   beside those of the problem's own dict `metrics`
+    evaluation    when P is measured, and how well: `Evaluation(every=1, tolerance=1e-9, primal=True)`
     directory     where to write the run while it lasts, and its result
     checkpoint_every  iterations between two checkpoints in `directory`, from which `resume` goes on
     on_record     called with each row of the history as a dict; ends the run by returning True or raising StopIteration
@@ -72,7 +75,9 @@ def run(
         raise ValueError("`checkpoint_every` needs a `directory` to write to.")
     plan = Plan.build(problem, topology, method, seed=seed, start=start, metrics=metrics)
     own = directions_of(plan.metrics)
-    settings = Settings(iterations, record_every, checkpoint_every, diagnostics, limits, own, target or {})
+    settings = Settings(
+        iterations, record_every, checkpoint_every, diagnostics, limits, own, target or {}, evaluation or Evaluation()
+    )
     return run_plan(plan, backend_from(backend), settings, directory, progress, on_record)
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 
 from raydream.agents.ledger import Ledger
 from raydream.backends.protocol import Place, Recovery
+from raydream.columns.evaluation import Evaluation
 from raydream.errors import RecordError
 from raydream.specs import Spec
 from raydream.storage.fields import Fields, check_text
@@ -178,7 +179,8 @@ class RunRecord:
 
     def to_json(self) -> dict[str, Any]:
         """As run.json has it."""
-        settings = {**vars(self.settings), "limits": self.settings.limits.given()}
+        own = {"limits": self.settings.limits.given(), "evaluation": dict(vars(self.settings.evaluation))}
+        settings = {**vars(self.settings), **own}
         optional = {
             "least_primal": self.least_primal,
             "lyapunov": self.lyapunov,
@@ -276,7 +278,14 @@ def _settings_from_json(found: Fields) -> Settings:
         limits=Limits(**given),  # type: ignore[arg-type]
         metrics={name: found.inner("metrics").text(name) for name in found.values("metrics")},
         targets=found.numbers("targets"),
+        evaluation=_evaluation_from_json(found.inner("evaluation", {})),
     )
+
+
+def _evaluation_from_json(found: Fields) -> Evaluation:
+    usual = Evaluation()
+    tolerance = found.number("tolerance", usual.tolerance)
+    return Evaluation(found.whole("every", 1, usual=usual.every), tolerance, found.flag("primal", usual.primal))
 
 
 def _constants_from_json(found: Fields) -> dict[str, float] | None:

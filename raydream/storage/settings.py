@@ -6,6 +6,7 @@ from typing import Any
 
 from raydream.checks import choice, number, positive, whole
 from raydream.columns import LIMITED, Better, Column, column, names
+from raydream.columns.evaluation import OF_PRIMAL, Evaluation
 from raydream.columns.own import check_names
 
 MOST_ITERATIONS = 10**15  # no run comes so far
@@ -50,6 +51,7 @@ class Settings:
     limits            what ends the run before; looked at in records only
     metrics           the metrics of one's own by name, and whether "less" or "more" of each is better
     targets           metrics that end the run where they are as good as this, by name
+    evaluation        when P is measured, and how well
     """
 
     iterations: int
@@ -59,6 +61,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     metrics: dict[str, Better] = field(default_factory=dict)
     targets: Mapping[str, float] = field(default_factory=dict)
+    evaluation: Evaluation = field(default_factory=Evaluation)
 
     def __post_init__(self) -> None:
         if whole("iterations", self.iterations) > MOST_ITERATIONS:
@@ -71,6 +74,12 @@ class Settings:
         for better in self.metrics.values():
             choice("better", better, ("less", "more"))
         object.__setattr__(self, "targets", self._checked(self.targets))
+        if not isinstance(self.evaluation, Evaluation):
+            raise TypeError(f"`evaluation` must be an Evaluation; got {self.evaluation!r}.")
+        aimed = [*self.targets, *(LIMITED[name].name for name in self.limits.given())]
+        if not self.evaluation.primal and (self.diagnostics or {*aimed} & {*OF_PRIMAL}):
+            needs = "diagnostics" if self.diagnostics else f"target of {min({*aimed} & {*OF_PRIMAL})}"
+            raise ValueError(f"`evaluation` must not switch P off: the {needs} needs it. Leave one of them out.")
 
     @property
     def aims(self) -> list[tuple[Column, float]]:

@@ -12,6 +12,7 @@ from raydream.backends.protocol import Backend
 from raydream.backends.registry import backend_from
 from raydream.backends.workers import cpus, workers
 from raydream.checks import whole
+from raydream.columns.evaluation import Evaluation
 from raydream.columns.own import directions_of
 from raydream.errors import Interrupted
 from raydream.running.progress import Progress
@@ -29,7 +30,15 @@ from raydream.topology import Topology
 
 SEEDS, SEEDS_OF_ACTORS = 10, 3  # runs of each method that are made without being asked for
 Outcomes = Generator[tuple[int, Result | Exception], None, None]  # numbers of jobs, and what came of them
-DRIVEN = ("iterations", "record_every", "diagnostics", "limits", "metrics", "targets")  # settings that runs share
+DRIVEN = (
+    "iterations",
+    "record_every",
+    "diagnostics",
+    "limits",
+    "metrics",
+    "targets",
+    "evaluation",
+)  # settings that runs share
 LEFT = ("run.json", "history.csv", "start.npz", "failure.json")  # by an attempt that did not finish
 
 
@@ -64,6 +73,7 @@ def compare(
     target_primal: float | None = None,
     target: Mapping[str, float] | None = None,
     metrics: Mapping[str, Any] | None = None,
+    evaluation: Evaluation | None = None,
     diagnostics: bool = False,
     progress: bool | None = None,
 ) -> Comparison:
@@ -110,7 +120,7 @@ def compare(
     every = record_every if record_every is not None else 10 if best is None else 1
     setting = Setting.around(problem, topology, named.values(), start, metrics)
     own, most = directions_of(setting.metrics), _iterations(iterations, limits, named)
-    settings = Settings(most, every, None, diagnostics, limits, own, target or {})
+    settings = Settings(most, every, None, diagnostics, limits, own, target or {}, evaluation or Evaluation())
     root = None if directory is None else Path(directory)
     comparison = Comparison({}, identity=setting.identity(), directory=root, tuned=title, missing=missing)
     jobs = [

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from raydream.checks import choice, number, whole
 from raydream.columns import COMPARED, DIVERGING, Directions, column, names
+from raydream.columns.evaluation import carried
 from raydream.types import Array
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ _NONE: Directions = {}
 
 
 def columns_of(history: "pd.DataFrame") -> dict[str, Array]:
-    """A history by its columns."""
-    return {str(name): history[name].to_numpy(dtype=np.float64) for name in history.columns}
+    """A history by its columns; between two records with P, the earlier one's holds."""
+    return {str(name): carried(str(name), history[name]) for name in history.columns}
 
 
 def quantiles_of(curves: Array, shares: Sequence[float]) -> list[Array]:

@@ -9,6 +9,7 @@ import numpy as np
 from raydream.algorithms.method import Method, completed, facts_of
 from raydream.backends.plan import Plan, check_network, checked_start
 from raydream.columns.own import Metric, metrics_of
+from raydream.errors import InnerMaximumError
 from raydream.problems.completed import complete
 from raydream.specs import Spec, spec_of
 from raydream.storage.checkpoint import problem_mark, start_mark, topology_mark
@@ -78,7 +79,10 @@ class Setting:
         whole = complete(self.problem)
         usual = checked_start(whole, None)
         # At x = 0 the value of a logistic loss is the same for all data; its slope is not.
-        slope = float(np.linalg.norm(whole.primal_gradient(usual[0])))
+        try:
+            slope = float(np.linalg.norm(whole.primal_gradient(usual[0])))
+        except InnerMaximumError:  # a problem whose P is switched off
+            slope = float(np.linalg.norm(whole.gradient(*usual)[0]))
         return {
             "problem": f"{problem_mark(whole, usual)[:16]} {slope:.9e}",
             "topology": topology_mark(self.topology)[:16],

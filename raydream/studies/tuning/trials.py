@@ -97,7 +97,7 @@ class EndsRecorder(Recorder):
         if snapshot.iteration == 0:
             return super().record(snapshot, seconds)
         row = self.spent(snapshot, seconds)
-        row |= dict.fromkeys([*METRICS, *self.own], math.nan) | {
+        row |= dict.fromkeys([*METRICS, *self.own, *names("overhead")], math.nan) | {
             "evaluation_seconds": self.rows[-1]["evaluation_seconds"]
         }
         self.rows.append(row)
