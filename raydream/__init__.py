@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from raydream.algorithms.facts import Range as Range
     from raydream.backends.local import LocalBackend as LocalBackend
     from raydream.backends.ray import RayBackend as RayBackend
+    from raydream.columns.evaluation import Evaluation as Evaluation
+    from raydream.columns.own import Metric as Metric
+    from raydream.running.callbacks import MLflow as MLflow
+    from raydream.running.callbacks import TensorBoard as TensorBoard
+    from raydream.running.callbacks import WandB as WandB
     from raydream.running.run import resume as resume
     from raydream.running.run import run as run
     from raydream.storage.result import Result as Result
@@ -36,12 +41,17 @@ if TYPE_CHECKING:
 # The same names as above, for programs that run (a test compares the two); methods are found in their registry.
 _NAMES = {
     "Comparison": "raydream.studies.comparison",
+    "Evaluation": "raydream.columns.evaluation",
     "LocalBackend": "raydream.backends.local",
+    "MLflow": "raydream.running.callbacks",
+    "Metric": "raydream.columns.own",
     "Range": "raydream.algorithms.facts",
     "RayBackend": "raydream.backends.ray",
     "Result": "raydream.storage.result",
     "Study": "raydream.studies.study.study",
+    "TensorBoard": "raydream.running.callbacks",
     "Tuning": "raydream.studies.tuning.tuning",
+    "WandB": "raydream.running.callbacks",
     "compare": "raydream.studies.compare",
     "load": "raydream.storage.result",
     "mixing": "raydream.topology",

@@ -4,6 +4,8 @@
         RaydreamError           whatever this package raises by a name of its own
             GradientError       (ArithmeticError) a gradient that is not finite at a finite point
             InnerMaximumError   (RuntimeError) the maximum over y was not found
+            CallbackError       (RuntimeError) `on_record` fails, or needs a library that is missing
+            MetricError         (RuntimeError) a metric of one's own that fails, or is no number
             RecordError         (ValueError) a run directory that cannot be read
                 CheckpointError     a checkpoint that cannot be gone on from
             ActorsBroken        some actors are gone, or links between them are: a run mends it, and nobody else sees it
@@ -35,6 +37,14 @@ class GradientError(RaydreamError, ArithmeticError):
 
 class InnerMaximumError(RaydreamError, RuntimeError):
     """The inner maximisation did not reach its tolerance."""
+
+
+class CallbackError(RaydreamError, RuntimeError):
+    """`on_record` fails, or needs a library that is missing."""
+
+
+class MetricError(RaydreamError, RuntimeError):
+    """A metric of one's own that fails, or returns something else than a number."""
 
 
 class RecordError(RaydreamError, ValueError):

@@ -51,3 +51,11 @@ def test_the_methods_table_is_the_generated_one():
 
     shown = README.split("<!-- methods -->")[1].split("<!-- /methods -->")[0]
     assert shown.strip() == markdown().strip()
+
+
+def test_the_problems_table_is_the_generated_one():
+    """What stands between the markers is what the problems' files say."""
+    from raydream.problems.registry import markdown
+
+    shown = README.split("<!-- problems -->")[1].split("<!-- /problems -->")[0]
+    assert shown.strip() == markdown().strip()

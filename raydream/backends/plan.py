@@ -1,6 +1,7 @@
 """A run as every backend needs it, put together in one way: completed, found to fit together, settled."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from raydream.algorithms.method import Method, completed, kind_of, parameters_of
 from raydream.checks import vector, whole
+from raydream.columns.own import Metric, metrics_of
 from raydream.constraints import Everything
 from raydream.errors import MixingWarning
 from raydream.problems.completed import complete
@@ -23,6 +25,7 @@ class Plan:
 
     problem_spec, topology_spec  how problem and network were named, where they were built by name
     asked                        the method's parameters as they were given, before it settled the others
+    metrics                      what is measured besides the usual columns
     """
 
     problem: Problem
@@ -33,6 +36,7 @@ class Plan:
     problem_spec: Spec | None = None
     topology_spec: Spec | None = None
     asked: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, Metric] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -45,11 +49,13 @@ class Plan:
         start: tuple[Any, Any] | None = None,
         specs: tuple[Spec | None, Spec | None] | None = None,
         warn: bool = True,
+        metrics: Mapping[str, Any] | None = None,
     ) -> "Plan":
         """The plan of a run, or a sentence that says which parts do not belong together.
 
         specs  of problem and topology; by default as they are known for these very objects
         warn   whether to warn of mixing that need not bring agreement
+        metrics  functions f(x_bar, y_bar), beside the problem's own
         """
         known = (spec_of(problem), spec_of(topology)) if specs is None else specs
         whole_problem = complete(problem)
@@ -60,7 +66,8 @@ class Plan:
         number, begun = whole("seed", seed), checked_start(whole_problem, start)
         if warn:
             _warn_of_mixing(topology, settled)
-        return cls(whole_problem, topology, settled, number, begun, *known, asked=parameters_of(whole_method))
+        asked, measured = parameters_of(whole_method), metrics_of(problem, metrics)
+        return cls(whole_problem, topology, settled, number, begun, *known, asked=asked, metrics=measured)
 
     @property
     def own_start(self) -> bool:

@@ -30,6 +30,7 @@ ProblemSettings = Annotated[
 TopologySettings = Annotated[
     list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the topology: self_weight=0.999.")
 ]
+EvaluationEvery = Annotated[int, typer.Option(help="Measure P at every so-many-th record, and at the last.")]
 BackendName = Annotated[str, typer.Option(help="Where agents live: a name that `raydream backends` lists.")]
 AgentsPerActor = Annotated[
     str | None, typer.Option(help="Agents hosted by one actor: a number, auto, or sizes such as 3,5.")

@@ -12,6 +12,7 @@ from raydream.cli.options import (
     AgentsPerActor,
     BackendName,
     DataName,
+    EvaluationEvery,
     Links,
     MethodSettings,
     Placement,
@@ -45,6 +46,10 @@ def run(
     max_seconds: Annotated[float | None, typer.Option(help="Stop after this many seconds.")] = None,
     target_grad_norm: Annotated[float | None, typer.Option(help="Stop at this gradient norm.")] = None,
     target_primal: Annotated[float | None, typer.Option(help="Stop at this value of P.")] = None,
+    target: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Stop where a metric is as good as this: auc=0.9.")
+    ] = None,
+    evaluation_every: EvaluationEvery = 1,
     directory: Annotated[str | None, typer.Option(help="Run directory (default: the next free one in runs/).")] = None,
     checkpoint_every: Annotated[int | None, typer.Option(help="Iterations between two checkpoints.")] = None,
     diagnostics: Annotated[bool, typer.Option(help="Record the paper's Lyapunov function.")] = False,
@@ -78,6 +83,8 @@ def run(
         max_seconds=max_seconds,
         target_grad_norm=target_grad_norm,
         target_primal=target_primal,
+        target=specs.parse_parameters("--target", target or []),
+        evaluation=raydream.Evaluation(every=evaluation_every),
         diagnostics=diagnostics,
         directory=folder,
         checkpoint_every=checkpoint_every,

@@ -15,6 +15,7 @@ from raydream.cli.options import (
     AnyTopology,
     BackendName,
     DataName,
+    EvaluationEvery,
     MethodSettings,
     ProblemName,
     ProblemSettings,
@@ -53,6 +54,7 @@ def compare(
     record_every: Annotated[
         int | None, typer.Option(help="Iterations between two records (default: 2; 1 with --best).")
     ] = None,
+    evaluation_every: EvaluationEvery = 1,
     target: Annotated[float | None, typer.Option(help="The P to be reached, for the table of what it took.")] = None,
     directory: Annotated[str | None, typer.Option(help="Where runs are kept (default: next free in runs/).")] = None,
     backend: BackendName = "ray",
@@ -101,7 +103,8 @@ def compare(
     folder = Path(directory) if directory is not None else next_free(Path("runs"), "compare")
     comparison = raydream.compare(
         **contenders, **limits, seeds=None if seeds is None else numbers("--seeds", seeds),
-        record_every=record_every or (2 if best is None else 1), backend=where, directory=folder, progress=True,
+        record_every=record_every or (2 if best is None else 1), backend=where,
+        evaluation=raydream.Evaluation(every=evaluation_every), directory=folder, progress=True,
     )  # fmt: skip
     show_comparison(comparison, target, told)
     print(f"Runs are kept in {folder}; the report is {comparison.report(folder / 'report.html')}.")

@@ -1,21 +1,29 @@
 """Every column of a history, once. The order here is the order of the history, of lists and of menus."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from raydream.columns.column import Column, Kind
-from raydream.columns.costs import BILLED, DERIVED
+from raydream.columns.costs import BILLED, DERIVED, OVERHEAD
 from raydream.columns.costs import COSTS as _COSTS
 from raydream.columns.costs import COUNTS as _COUNTS
 from raydream.columns.lyapunov import DIAGNOSTICS
 from raydream.columns.metrics import METRICS as _METRICS
+from raydream.columns.own import Better, Directions
 
 COLUMNS: dict[str, Column] = {
-    one.name: one for group in (_COUNTS, _COSTS, _METRICS, DIAGNOSTICS, DERIVED) for one in group
+    one.name: one for group in (_COUNTS, _COSTS, _METRICS, OVERHEAD, DIAGNOSTICS, DERIVED) for one in group
 }
 
+_NONE: Mapping[str, Better] = {}
 
-def column(name: str) -> Column:
-    """What is known of a column; one that nobody knows is a metric under its own name."""
+
+def column(name: str, own: Directions = _NONE) -> Column:
+    """What is known of a column; one that nobody knows is a metric under its own name.
+
+    own  which way metrics of the user's own are better: they are measured at every record
+    """
+    if name in own:
+        return COLUMNS.get(name) or Column(name, "metric", name, name, better=own[name], diverges=True)
     return COLUMNS.get(name) or Column(name, "metric", name, name)
 
 
@@ -30,7 +38,7 @@ def missing(there: Iterable[str]) -> list[str]:
     return [name for name in RECORDED if name not in known]
 
 
-RECORDED = names("count", "cost", "metric")  # in the history of every run
+RECORDED = names("count", "cost", "metric", "overhead")  # in the history of every run
 COSTS = names("cost")
 AXES = names("count", "cost", "derived")  # what to draw against
 METRICS = names("metric", "diagnostic")  # what to draw
@@ -41,5 +49,5 @@ USUAL_X, USUAL_Y = "sfo", "grad_norm"  # drawn where nothing else is asked for
 
 __all__ = [
     "AXES", "BILLED", "COLUMNS", "COMPARED", "COSTS", "DIVERGING", "LIMITED", "METRICS", "RECORDED", "USUAL_X",
-    "USUAL_Y", "Column", "Kind", "column", "missing", "names",
+    "USUAL_Y", "Better", "Column", "Directions", "Kind", "column", "missing", "names",
 ]  # fmt: skip

@@ -9,15 +9,16 @@ import numpy.typing as npt
 
 from raydream.types import Array
 
-Kind = Literal["count", "cost", "metric", "diagnostic", "derived"]
+Kind = Literal["count", "cost", "metric", "overhead", "diagnostic", "derived"]
 
 
 @dataclass(frozen=True)
 class Column:
     """One column.
 
-    kind      "count" (iterations), "cost" (what was spent), "metric" (what it bought), "diagnostic" (metrics of runs
-              with diagnostics), or "derived" (costs counted in another way, made from the others when they are shown)
+    kind      "count" (iterations), "cost" (what was spent), "metric" (what it bought), "overhead" (what measuring that
+              took, billed to nobody, and how well it was done), "diagnostic" (metrics of runs with diagnostics), or
+              "derived" (costs counted in another way, made from the others when they are shown)
     label     along an axis, with its unit
     short     where there is little room
     integer   whether its numbers are whole
@@ -44,10 +45,10 @@ class Column:
         return int(value) if self.integer and isfinite(value) else float(value)
 
     def counted(self, values: npt.ArrayLike) -> Array:
-        """Its values, where those of a run that diverged are infinitely bad, not absent."""
+        """Its values, where those of a run that diverged are infinitely bad; an empty column was not measured."""
         found = np.asarray(values, dtype=np.float64)
         worst = np.inf if self.better == "less" else -np.inf
-        return np.where(np.isnan(found), worst, found) if self.diverges else found
+        return np.where(np.isnan(found), worst, found) if self.diverges and not np.isnan(found).all() else found
 
     def reaches(self, values: npt.ArrayLike, target: float) -> npt.NDArray[np.bool_]:
         """Which of its values are as good as a target; NaN is not."""

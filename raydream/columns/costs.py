@@ -15,6 +15,11 @@ COSTS = (
     Column("seconds", "cost", "time without evaluation (s)", "seconds", limit="max_seconds"),
 )
 
+OVERHEAD = (
+    Column("evaluation_seconds", "overhead", "time of evaluation (s)", "evaluation"),
+    Column("evaluation_error", "overhead", "proven error of P(x̄)", "error of P", log=True),
+)
+
 DERIVED = (  # as the DREAM paper counts: b for a correction instead of 2b, the tracker's rounds only
     Column("sfo_paper", "derived", "SFO calls, counted as in the paper", "SFO (paper)", integer=True),
     Column("rounds_paper", "derived", "rounds, counted as in the paper", "rounds (paper)", integer=True),

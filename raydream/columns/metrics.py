@@ -10,6 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from raydream.columns.column import Column
+from raydream.columns.evaluation import Evaluation
+from raydream.problems.completed import Completed
 from raydream.problems.protocol import Problem
 from raydream.types import Array
 
@@ -17,37 +19,52 @@ from raydream.types import Array
 class Point:
     """Where a run is at a record: all agents' rows, their mean, and there P and its gradient, computed once.
 
-    arrays  Z, one row per agent, and S where the method has a tracker
+    arrays     Z, one row per agent, and S where the method has a tracker
+    tolerance  of the inner maximiser, where the problem needs one
+    primal     whether P is measured here
     """
 
-    def __init__(self, problem: Problem, arrays: Mapping[str, Array]) -> None:
-        self.problem, self.arrays = problem, arrays
+    def __init__(
+        self,
+        problem: Problem,
+        arrays: Mapping[str, Array],
+        tolerance: float = Evaluation.tolerance,
+        primal: bool = True,
+    ) -> None:
+        self.problem, self.arrays, self._tolerance, self._primal = problem, arrays, tolerance, primal
         z_bar: Array = arrays["Z"].mean(axis=0)
         self.x_bar, self.y_bar = z_bar[: problem.dim_x], z_bar[problem.dim_x :]
 
     @property
     def P(self) -> float:
-        """P(x_bar); NaN where x_bar is not finite."""
+        """P(x_bar); NaN where x_bar is not finite, or P not measured."""
         return self._primal_and_gradient[0]
 
     @property
     def slope(self) -> Array:
-        """grad P(x_bar); NaN where x_bar is not finite."""
+        """grad P(x_bar); NaN where x_bar is not finite, or P not measured."""
         return self._primal_and_gradient[1]
+
+    @property
+    def error(self) -> float:
+        """The most by which P can be too low, as far as that is proven; NaN where P comes from a formula."""
+        return self._primal_and_gradient[2]
 
     @cached_property
     def gap(self) -> float:
         """P(x_bar) - f(x_bar, y_bar): how far y is from the best response, in units of f; NaN where not finite."""
-        if not (np.isfinite(self.x_bar).all() and np.isfinite(self.y_bar).all()):
+        if not (self._primal and np.isfinite(self.x_bar).all() and np.isfinite(self.y_bar).all()):
             return float("nan")
         return self.P - self.problem.value(self.x_bar, self.y_bar)
 
     @cached_property
-    def _primal_and_gradient(self) -> tuple[float, Array]:
-        """From one best response where the problem offers that."""
-        if not np.isfinite(self.x_bar).all():
-            return float("nan"), np.full(1, np.nan)
-        return self.problem.primal_and_gradient(self.x_bar)
+    def _primal_and_gradient(self) -> tuple[float, Array, float]:
+        """From one best response where the problem offers that, with what is proven of its error."""
+        if not (self._primal and np.isfinite(self.x_bar).all()):
+            return float("nan"), np.full(1, np.nan), float("nan")
+        if isinstance(self.problem, Completed) and self.problem.by_ascent:
+            return self.problem.certified(self.x_bar, self.y_bar, self._tolerance)
+        return *self.problem.primal_and_gradient(self.x_bar), float("nan")
 
 
 def spread(V: Array | None) -> float:
@@ -56,30 +73,30 @@ def spread(V: Array | None) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric(Column):
+class Measured(Column):
     """A column that is measured at every record."""
 
     measure: Callable[[Point], float]
 
 
 METRICS = (
-    Metric(
+    Measured(
         name="primal", kind="metric", label="P(x̄)", short="P", diverges=True, limit="target_primal",
         measure=lambda at: at.P,
     ),
-    Metric(
+    Measured(
         name="grad_norm", kind="metric", label="‖∇P(x̄)‖", short="‖∇P‖", log=True, diverges=True,
         limit="target_grad_norm", measure=lambda at: float(np.linalg.norm(at.slope)),
     ),
-    Metric(
+    Measured(
         name="consensus", kind="metric", label="consensus error ‖Z − 1z̄‖²", short="consensus", log=True,
         measure=lambda at: spread(at.arrays["Z"]),
     ),
-    Metric(
+    Measured(
         name="tracking", kind="metric", label="tracking error ‖S − 1s̄‖²", short="tracking", log=True,
         measure=lambda at: spread(at.arrays.get("S")),
     ),
-    Metric(
+    Measured(
         name="dual_gap", kind="metric", label="dual gap P(x̄) − f(x̄, ȳ)", short="dual gap", log=True,
         measure=lambda at: at.gap,
     ),

@@ -6,6 +6,16 @@ own problem; `complete` supplies the rest from them.
 """
 
 from raydream.problems.completed import Completed, complete
+from raydream.problems.games.pl_game import PLGame
+from raydream.problems.games.policy_evaluation import PolicyEvaluation
+from raydream.problems.games.wgan import WGAN
+from raydream.problems.learning.adversarial_training import AdversarialTraining
+from raydream.problems.learning.auc import AUC
+from raydream.problems.learning.fair_classification import FairClassification
+from raydream.problems.learning.group_dro import GroupDRO
+from raydream.problems.learning.robust_least_squares import RobustLeastSquares
+from raydream.problems.learning.robust_nonconvex_regression import RobustNonconvexRegression
+from raydream.problems.learning.robust_regression import RobustRegression
 from raydream.problems.protocol import Constants, Danskin, LocalProblem, Problem
 from raydream.problems.quadratic import QuadraticGame
 from raydream.problems.quadratic_online import OnlineQuadraticGame
@@ -13,14 +23,24 @@ from raydream.problems.registry import PROBLEMS
 from raydream.problems.robust_logistic import RobustLogisticRegression
 
 __all__ = [
+    "AUC",
     "PROBLEMS",
+    "WGAN",
+    "AdversarialTraining",
     "Completed",
     "Constants",
     "Danskin",
+    "FairClassification",
+    "GroupDRO",
     "LocalProblem",
     "OnlineQuadraticGame",
+    "PLGame",
+    "PolicyEvaluation",
     "Problem",
     "QuadraticGame",
+    "RobustLeastSquares",
     "RobustLogisticRegression",
+    "RobustNonconvexRegression",
+    "RobustRegression",
     "complete",
 ]

@@ -1,15 +1,20 @@
 """Your own problem, completed: whatever it does not say is derived from what its agents own."""
 
+import contextlib
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from raydream.constraints import Everything
-from raydream.problems.maximiser import maximise
+from raydream.errors import InnerMaximumError
+from raydream.problems.diameter import diameter
+from raydream.problems.maximiser import check_concave, maximise, maximum
 from raydream.problems.protocol import Danskin, LocalProblem, Problem
 from raydream.types import Array
 
 REQUIRED = ("agents", "dim_x", "dim_y", "local")
+AWAY = 1e8  # where only a run that diverges comes by
 DERIVED = (
     "samples", "constraint", "start", "value", "gradient", "best_response",
     "primal", "primal_gradient", "primal_and_gradient",
@@ -20,8 +25,7 @@ class Completed(Danskin):
     """A problem of which only `agents`, `dim_x`, `dim_y` and `local(i)` need be given.
 
     f is the mean of the agents' functions; Y is everything unless there is a `constraint`; y*(x) comes from the
-    inner maximiser, always from the same start so that a resumed run measures the same bits; the start is 0,
-    projected. What the problem does define is used as it is.
+    inner maximiser; the start is 0, projected. What the problem does define is used as it is.
     """
 
     def __init__(self, problem: Any) -> None:
@@ -29,6 +33,7 @@ class Completed(Danskin):
         self.agents, self.dim_x, self.dim_y = int(problem.agents), int(problem.dim_x), int(problem.dim_y)
         self.local = problem.local
         self._shards: list[LocalProblem] | None = None
+        self._concave = False  # whether a look around found nothing against it
         constraint = getattr(problem, "constraint", None)
         self.constraint = Everything() if constraint is None else constraint
         self.samples = problem.samples if hasattr(problem, "samples") else self.local(0).samples
@@ -65,6 +70,47 @@ class Completed(Danskin):
     def best_response(self, x: Array) -> Array:
         """y*(x) by the inner maximiser."""
         return maximise(lambda y: self.gradient(x, y)[1], self.constraint.project, np.zeros(self.dim_y))
+
+    @cached_property
+    def by_ascent(self) -> bool:
+        """Whether P comes from the inner maximiser, since the problem says nothing of it."""
+        said = ("best_response", "primal", "primal_gradient", "primal_and_gradient")
+        return not any(hasattr(self.problem, name) for name in said)
+
+    def certified(self, x: Array, y: Array, tolerance: float) -> tuple[float, Array, float]:
+        """P, its gradient, and the most by which P can be too low; looked for from y.
+
+        Where the run is, y is part of its state, so that a resumed run measures the same bits. Far away, where a run
+        that diverges comes by, a maximum that is not found is NaN.
+        """
+        gradients: dict[bytes, Array] = {}
+
+        def in_y(point: Array) -> Array:
+            gx, gy = self.gradient(x, point)
+            gradients.clear()
+            gradients[point.tobytes()] = gx
+            return gy
+
+        begun = y if np.isfinite(y).all() else np.zeros(self.dim_y)
+        try:
+            if not self._concave:
+                check_concave(in_y, self.constraint.project, begun)
+                self._concave = True
+            found = maximum(in_y, self.constraint.project, begun, tolerance=tolerance)
+        except InnerMaximumError:
+            if max(float(np.abs(x).max(initial=0.0)), float(np.abs(begun).max(initial=0.0))) < AWAY:
+                raise
+            return float("nan"), np.full(self.dim_x, np.nan), float("nan")
+        slope = gradients.get(found.y.tobytes())
+        slope = self.gradient(x, found.y)[0] if slope is None else slope
+        return self.value(x, found.y), slope, found.error(self._mu, diameter(self.constraint, self.dim_y))
+
+    @cached_property
+    def _mu(self) -> float | None:
+        """The strong concavity that the problem states, if it does."""
+        with contextlib.suppress(Exception):
+            return float(self.problem.constants().mu)
+        return None
 
     def primal_and_gradient(self, x: Array) -> tuple[float, Array]:
         """P and its gradient, by the problem's own formulas where it has one."""

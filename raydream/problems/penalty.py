@@ -1,4 +1,4 @@
-"""The nonconvex penalty g(x) = theta * sum_k nu x_k^2 / (1 + nu x_k^2), which saturates at theta per coordinate."""
+"""Penalties g(x): the nonconvex theta * sum_k nu x_k^2 / (1 + nu x_k^2), which saturates, and (weight/2) ||x||^2."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -35,3 +35,23 @@ class SaturatingPenalty:
     def smoothness(self) -> float:
         """The Lipschitz constant of the gradient."""
         return 2.0 * self.theta * self.nu
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """g(x) = (weight/2) ||x||^2."""
+
+    weight: float
+
+    def value(self, x: Array) -> float:
+        """g(x)."""
+        return self.weight / 2 * float(np.sum(x * x))
+
+    def gradient(self, x: Array) -> Array:
+        """The gradient weight x."""
+        return self.weight * x
+
+    @property
+    def smoothness(self) -> float:
+        """The Lipschitz constant of the gradient."""
+        return self.weight

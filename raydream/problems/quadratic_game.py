@@ -30,9 +30,14 @@ class Game(Danskin):
         self.dim_x, self.dim_y = (int(size) for size in forms.B.shape[1:])
         self.constraint = constraint
         self.penalty = SaturatingPenalty(not_negative("theta", theta), positive("nu", nu))
-        self.mu = float(np.linalg.eigvalsh(forms.C).min())
-        if self.mu <= 0:
-            raise ValueError(f"`C` must be positive definite on every agent; its least eigenvalue is {self.mu:.3g}.")
+        self.mu = self._concavity()
+
+    def _concavity(self) -> float:
+        """The strong concavity of every agent's game in y, or a sentence where there is none."""
+        least = float(np.linalg.eigvalsh(self.forms.C).min())
+        if least <= 0:
+            raise ValueError(f"`C` must be positive definite on every agent; its least eigenvalue is {least:.3g}.")
+        return least
 
     def value(self, x: Array, y: Array) -> float:
         """f(x, y)."""

@@ -39,7 +39,8 @@ def maker_on_data(name: str) -> Callable[[Make], Make]:
             about = {one.name: given.pop(one.name) for one in own if one.name in given}
             return make(*named(agents, **given), agents, **about)
 
-        PROBLEMS.add(name, _says(from_names, [one for one in rows[1:] if one.kind is not one.VAR_KEYWORD] + own))
+        free = [one for one in rows[1:] if one.kind is not one.VAR_KEYWORD]
+        PROBLEMS.add(name, _says(from_names, free + own, make))
         return make
 
     return known
@@ -56,21 +57,32 @@ def maker_at_random(name: str) -> Callable[[Kind], Kind]:
             return kind.random(agents, **given, **({} if ball is None else {"constraint": Ball(ball)}))
 
         ball = [inspect.Parameter("ball", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Radius)]
-        PROBLEMS.add(name, _says(drawn, free + (ball if len(free) < len(own) else [])))
+        PROBLEMS.add(name, _says(drawn, free + (ball if len(free) < len(own) else []), kind))
         return kind
 
     return known
 
 
-def _says(make: Callable[..., Any], parameters: list[inspect.Parameter]) -> Callable[..., Any]:
-    """The maker with a signature that says what it takes beside the number of agents."""
+def _says(make: Callable[..., Any], parameters: list[inspect.Parameter], thing: Any) -> Callable[..., Any]:
+    """The maker with a signature that says what it takes beside the number of agents; named after what it makes."""
     first = inspect.Parameter("agents", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=int)
     rest = [one.replace(kind=one.KEYWORD_ONLY) for one in parameters]
     make.__signature__ = inspect.Signature([first, *rest])  # type: ignore[attr-defined]
     make.__annotations__ = {one.name: one.annotation for one in (first, *rest)}
+    make.__name__, make.__doc__ = thing.__name__, thing.__doc__
     return make
 
 
 def takes_data(name: str) -> bool:
     """Whether a problem is posed on data."""
     return "data" in parameters_of(PROBLEMS[name])
+
+
+def markdown() -> str:
+    """The problems as the README has them: the name, the class, and the first line of what it says of itself."""
+    rows = [f"| {name} | {make.__name__} | {_first_line(make)} |" for name, make in PROBLEMS.items()]
+    return "\n".join(["| problem | in Python | what it is |", "| --- | --- | --- |", *rows])
+
+
+def _first_line(make: Callable[..., Any]) -> str:
+    return (make.__doc__ or "").partition("\n")[0].replace("|", "\\|")

@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.linalg import svds
 from scipy.special import expit
 
 from raydream.checks import choice, not_negative, positive, whole
@@ -13,6 +12,7 @@ from raydream.parameters import one_of
 from raydream.problems.penalty import Nu, SaturatingPenalty, Theta
 from raydream.problems.protocol import Constants, Danskin
 from raydream.problems.registry import maker_on_data
+from raydream.problems.rows import Taken, checked_rows, checked_signs, norms, spectral_norm
 from raydream.types import Array, Indices
 
 SCALINGS = ("balanced", "paper")
@@ -49,7 +49,8 @@ class RobustLogisticRegression(Danskin):
         theta: Theta = 1e-3,
         nu: Nu = 10.0,
     ) -> None:
-        data, labels = _checked_data(features, labels)
+        data, labels = checked_rows(features, labels)
+        checked_signs(labels)
         self.agents = whole("agents", agents, 1)
         self.samples = data.shape[0] // self.agents
         if self.samples < 1:
@@ -107,9 +108,8 @@ class RobustLogisticRegression(Danskin):
         (On all of Y one sample may carry the whole weight, and no useful bound holds.)
         """
         positive("weight", weight)
-        norms = np.sqrt(self.features.multiply(self.features).sum(axis=1)).ravel()
-        spectral = max(_spectral_norm(self.local(i).features) for i in range(self.agents))
-        n, r, largest = self.samples, self.radius, float(norms.max(initial=0.0))
+        spectral = max(spectral_norm(self.local(i).features) for i in range(self.agents))
+        n, r, largest = self.samples, self.radius, float(norms(self.features).max(initial=0.0))
         own = weight * r / self.total * r / 4  # second derivative of y_k l_k in units of a_k a_k'
         curve = self.penalty.smoothness
         # Norms of the blocks of the Hessian of f_i, and root mean squares over the Hessians of its components.
@@ -155,60 +155,15 @@ class RobustLogisticShard:
             gy = self.radius / self.total - y
             gy[own] += scale * _logistic(margins)
         else:
-            places = np.asarray(batch) + self.offset
-            values, columns, rows = self._entries(batch)
-            margins = np.bincount(rows, values * x[columns], minlength=len(places)).astype(np.float64)
-            scale = self.radius / len(places)
-            weights = -scale * y[places] * expit(-margins)
-            gx = np.bincount(columns, values * weights[rows], minlength=x.size)
+            places, rows = np.asarray(batch) + self.offset, Taken(self.features, batch)
+            margins, scale = rows.dot(x), self.radius / rows.count
+            gx = rows.combine(-scale * y[places] * expit(-margins))
             gy = self.radius / self.total - y
             np.add.at(gy, places, scale * _logistic(margins))
         return gx + self.penalty.gradient(x), gy
-
-    def _entries(self, batch: Indices) -> tuple[Array, Any, Any]:
-        """The entries of the batch's rows: values, columns, and the row's place in the batch.
-
-        (Indexing the sparse matrix would do the same and cost five times as much on a small batch.)
-        """
-        begins, ends = self.features.indptr[batch], self.features.indptr[np.add(batch, 1)]
-        counts = ends - begins
-        rows = np.repeat(np.arange(len(counts)), counts)
-        entries = np.arange(rows.size) + np.repeat(begins - np.cumsum(counts) + counts, counts)
-        return self.features.data[entries], self.features.indices[entries], rows
 
 
 def _logistic(margins: Array) -> Array:
     """log(1 + exp(-margin)), without overflow."""
     losses: Array = np.logaddexp(0.0, -margins)
     return losses
-
-
-def _spectral_norm(features: Any) -> float:
-    """The largest singular value of a sparse matrix."""
-    if min(features.shape) < 3:
-        return float(np.linalg.norm(features.toarray(), 2))
-    if not features.count_nonzero():
-        return 0.0
-    # A plain start such as 1 lies in the kernel of centred features.
-    start = np.random.default_rng(0).normal(size=min(features.shape))
-    return float(svds(features, k=1, return_singular_vectors=False, v0=start)[0])
-
-
-def _checked_data(features: Any, labels: Any) -> tuple[Any, Array]:
-    """The data as CSR and float64, or a sentence about what is wrong with them."""
-    # Copies: sorting in place would reorder the columns of a caller's matrix, but not its entries.
-    data = sparse.csr_array(features, dtype=np.float64).sorted_indices()
-    labels = np.array(labels, dtype=np.float64)
-    if data.ndim != 2 or data.shape[1] < 1:
-        raise ValueError(f"`features` must be a matrix with at least one column; got shape {data.shape}.")
-    if labels.shape != (data.shape[0],):
-        raise ValueError(
-            f"`labels` must have one entry per row of `features`; got shape {labels.shape} for {data.shape[0]} rows."
-        )
-    if not np.isfinite(data.data).all():
-        row = int(np.searchsorted(data.indptr, np.flatnonzero(~np.isfinite(data.data))[0], side="right")) - 1
-        raise ValueError(f"`features` must be finite; row {row} holds NaN or infinity.")
-    wrong = np.flatnonzero(np.abs(labels) != 1)
-    if wrong.size:
-        raise ValueError(f"`labels` must be -1 or +1; entry {int(wrong[0])} is {labels[wrong[0]]}.")
-    return data, labels

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from raydream.backends.protocol import Recovery
-from raydream.columns import AXES
+from raydream.columns import AXES, Better, names
+from raydream.columns.evaluation import carried
 from raydream.errors import RecordError
 from raydream.report.counting import paper_columns
 from raydream.storage.record import FINISHED, RunRecord
@@ -57,7 +58,8 @@ class Run:
     @property
     def metrics(self) -> list[str]:
         """The columns that say what was achieved, not what was spent, if anything was recorded in them."""
-        return [name for name, values in self.columns.items() if name not in AXES and np.isfinite(values).any()]
+        others = (*AXES, *names("overhead"))
+        return [name for name, values in self.columns.items() if name not in others and np.isfinite(values).any()]
 
     def last(self, column: str) -> float:
         """The last record of a column, NaN where there is none."""
@@ -90,6 +92,12 @@ def collect(source: Any, configs: Mapping[str, dict[str, Any]] | None = None) ->
     return [_run(label, one.config.get("seed"), one) for label, one in zip(labels, results, strict=True)]
 
 
+def directions(runs: Iterable[Run]) -> dict[str, Better]:
+    """Which way metrics of the user's own are better, as the runs' records say."""
+    known = [run.record.settings.metrics for run in runs if run.record is not None and run.config.get("metrics")]
+    return {name: better for one in known for name, better in one.items()}
+
+
 def grouped(runs: Iterable[Run]) -> dict[str, list[Run]]:
     """The runs by label, in the order in which labels first appear."""
     groups: dict[str, list[Run]] = {}
@@ -118,7 +126,7 @@ def words(parameters: Mapping[str, Any]) -> str:
 
 
 def _run(label: str, seed: Any, result: Any) -> Run:
-    columns = {str(name): result.history[name].to_numpy(dtype=np.float64) for name in result.history.columns}
+    columns = {str(name): carried(str(name), result.history[name]) for name in result.history.columns}
     distances = getattr(result, "distances", None)
     if distances is not None and len(distances) != len(result.history):
         distances = None  # of another history
@@ -151,7 +159,7 @@ def _from_table(table: Any, configs: Mapping[str, dict[str, Any]]) -> list[Run]:
     keys = ["method", "seed"] if "seed" in table.columns else ["method"]
     runs = []
     for key, part in table.groupby(keys, sort=False):
-        columns = {str(name): part[name].to_numpy(dtype=np.float64) for name in part.columns if name not in keys}
+        columns = {str(name): carried(str(name), part[name]) for name in part.columns if name not in keys}
         config = dict(configs.get(key[0], {"method": {"name": str(key[0]), "parameters": {}}}))
         seed = key[1] if len(keys) == 2 else None
         derived = columns | paper_columns(columns, config)

@@ -12,6 +12,7 @@ from raydream.algorithms.method import kind_of
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend, Place, Recovery, Session, Snapshot
 from raydream.errors import Interrupted
+from raydream.running.hook import Hook
 from raydream.running.interrupt import StopRequest
 from raydream.running.loop import Loop
 from raydream.running.recorder import Recorder
@@ -47,6 +48,7 @@ def execute(
     folder: RunDirectory | None = None,
     checkpoint: Checkpoint | None = None,
     progress: bool | None = False,
+    hook: Hook | None = None,
 ) -> Ended:
     """Carry out a plan, or go on with it from a checkpoint.
 
@@ -54,20 +56,25 @@ def execute(
     recorder  what measures (default: all columns at every record)
     folder    where to write the run while it lasts
     progress  True or False for a bar or none; None: a bar on a terminal
+    hook      who is told of records, and may end the run
     """
+    told, outcome = hook or Hook(None), ""
     # One BLAS thread on every backend: threaded sums have other bits.
     with StopRequest() as request, threadpool_limits(1, "blas"):
         session = backend.open(plan)
         try:
-            with _noting_failure(folder), _bar(progress, plan, settings) as bar:
-                recorder = recorder or Recorder(plan.problem, plan.method, settings.diagnostics)
+            with _noting_failure(folder), told.around(lambda: outcome), _bar(progress, plan, settings) as bar:
+                recorder = recorder or Recorder(
+                    plan.problem, plan.method, settings.diagnostics, plan.metrics, settings.evaluation
+                )
                 due = Every(settings.record_every) if schedule is None else schedule
-                loop = Loop(plan, session, recorder, settings, schedule=due, folder=folder, bar=bar)
+                loop = Loop(plan, session, recorder, settings, schedule=due, folder=folder, bar=bar, hook=told)
                 if checkpoint is not None:
                     loop.go_on_from(checkpoint)
                 if folder is not None:
                     folder.begin(recorder.rows, session.places)
-                return _ended(session, loop, *loop.run(request))
+                outcome, reason = loop.run(request)
+                return _ended(session, loop, outcome, reason)
         finally:
             session.close()
 

@@ -11,6 +11,7 @@ from raydream.agents.streams import Streams
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Keep, Session, Snapshot
 from raydream.errors import Interrupted
+from raydream.running.hook import Hook
 from raydream.running.interrupt import StopRequest
 from raydream.running.recorder import Recorder
 from raydream.running.schedule import Every, Schedule
@@ -29,6 +30,7 @@ class Loop:
 
     schedule  when to record
     folder    what hears of records, checkpoints and blocks, and may want the run to stop
+    hook      who is told of records, and may end the run
     """
 
     def __init__(
@@ -41,9 +43,10 @@ class Loop:
         schedule: Schedule,
         folder: RunDirectory | None,
         bar: Any,
+        hook: Hook,
     ) -> None:
         self.plan, self.session, self.recorder, self.settings = plan, session, recorder, settings
-        self.schedule, self.folder, self.bar = schedule, folder, bar
+        self.schedule, self.folder, self.bar, self.hook = schedule, folder, bar, hook
         self.x_out = plan.start[0].copy()
         self.seconds = 0.0
         self.done = -1
@@ -79,6 +82,7 @@ class Loop:
                 ended = self._record(report)
             if self._checkpoints and (ended or stop == last or self._checkpoints.after(stop - 1) == stop):
                 self.save()
+        self.recorder.complete(self.session.snapshot)
         return ended or ("completed", f"{last} iterations")
 
     def save(self) -> None:
@@ -143,7 +147,8 @@ class Loop:
         if self.folder is not None:
             self.folder.record(row)
         self.schedule.note(row)
+        asked = self.hook.record(row)
         self.bar.set_postfix_str(f"P={row['primal']:.4g} |grad P|={row['grad_norm']:.2e}", refresh=False)
         if not bool((np.abs(snapshot.arrays["Z"]) < FAR).all()):
             return "diverged", f"the state was no longer finite after {snapshot.iteration} iterations"
-        return reached(self.settings.limits, row)
+        return reached(self.settings.limits, row, self.settings.aims) or asked

@@ -1,25 +1,37 @@
 """The parts of a run, made again from its record; code that a record names runs only if the user repeats its name."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.backends.plan import Plan
+from raydream.columns.own import metrics_again
 from raydream.storage.record import ProblemRecord, RunRecord, TopologyRecord
 from raydream.storage.start import read_start
 from raydream.topology import Topology, from_entries
 
 
-def plan_again(folder: Path, record: RunRecord, problem: Any, topology: Topology | None, method: Any) -> Plan:
+def plan_again(
+    folder: Path,
+    record: RunRecord,
+    problem: Any,
+    topology: Topology | None,
+    method: Any,
+    metrics: Mapping[str, Any] | None = None,
+) -> Plan:
     """The plan of the run in a directory; problem, topology and method as they are given, else as the record says."""
-    return Plan.build(
+    plan = Plan.build(
         problem_again(folder, record.problem, problem),
         topology_again(folder, record.topology) if topology is None else topology,
         _method(record) if method is None else method,
         seed=record.seed,
         start=read_start(folder),
+        metrics=metrics,
     )
+    return replace(plan, metrics=metrics_again(plan.metrics, metrics, record.settings.metrics, str(folder)))
 
 
 def problem_again(folder: Path, record: ProblemRecord, given: Any = None) -> Any:

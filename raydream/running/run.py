@@ -1,5 +1,6 @@
 """run() and resume(): put a run together, carry it out, and leave a result."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,10 @@ from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend
 from raydream.backends.registry import backend_again, backend_from
 from raydream.checks import whole
+from raydream.columns.evaluation import Evaluation
+from raydream.columns.own import directions_of
 from raydream.running.execute import execute, gather
+from raydream.running.hook import Hook, OnRecord
 from raydream.running.parts import plan_again
 from raydream.storage.checkpoint import Checkpoint, fingerprint
 from raydream.storage.describe import describe
@@ -36,9 +40,13 @@ def run(
     max_seconds: float | None = None,
     target_grad_norm: float | None = None,
     target_primal: float | None = None,
+    target: Mapping[str, float] | None = None,
+    metrics: Mapping[str, Any] | None = None,
+    evaluation: Evaluation | None = None,
     directory: Any = None,
     checkpoint_every: int | None = None,
     diagnostics: bool = False,
+    on_record: OnRecord | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Run a method on a problem over a network and return its `Result`.
@@ -50,28 +58,46 @@ def run(
     start         (x0, y0) with y0 in Y; by default the problem's own
     max_sfo, max_rounds, max_seconds    stop at the first record that has spent as much (outcome "budget")
     target_grad_norm, target_primal     stop at the first record that is as low (outcome "target")
+    target        the same for any metric: {"auc": 0.9} stops at the first record that is as good, above 0.9 where more
+                  is better
+    metrics       columns of one's own: name -> f(x_bar, y_bar), of which more is better, or `Metric(f, better="less")`;
+                  beside those of the problem's own dict `metrics`
+    evaluation    when P is measured, and how well: `Evaluation(every=1, tolerance=1e-9, primal=True)`
     directory     where to write the run while it lasts, and its result
     checkpoint_every  iterations between two checkpoints in `directory`, from which `resume` goes on
+    on_record     called with each row of the history as a dict; ends the run by returning True or raising StopIteration
+                  (outcome "callback"). `WandB`, `MLflow` and `TensorBoard` are such callbacks
     diagnostics   also record Psi, C, V, U and Phi of the paper's Lyapunov function
     progress      True or False for a bar or none; by default a bar on a terminal
     """
     limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal)
-    settings = Settings(iterations, record_every, checkpoint_every, diagnostics, limits)
     if checkpoint_every is not None and directory is None:
         raise ValueError("`checkpoint_every` needs a `directory` to write to.")
-    plan = Plan.build(problem, topology, method, seed=seed, start=start)
-    return run_plan(plan, backend_from(backend), settings, directory, progress)
+    plan = Plan.build(problem, topology, method, seed=seed, start=start, metrics=metrics)
+    own = directions_of(plan.metrics)
+    settings = Settings(
+        iterations, record_every, checkpoint_every, diagnostics, limits, own, target or {}, evaluation or Evaluation()
+    )
+    return run_plan(plan, backend_from(backend), settings, directory, progress, on_record)
 
 
-def run_plan(plan: Plan, backend: Backend, settings: Settings, directory: Any, progress: bool | None) -> Result:
+def run_plan(
+    plan: Plan,
+    backend: Backend,
+    settings: Settings,
+    directory: Any,
+    progress: bool | None,
+    on_record: OnRecord | None = None,
+) -> Result:
     """A run that is put together already, from its beginning."""
     record = describe(plan, settings, backend)
+    hook = Hook(on_record, record.config())
     if directory is None:
-        return gather(execute(plan, backend, settings, progress=progress), plan, record)
+        return gather(execute(plan, backend, settings, progress=progress, hook=hook), plan, record)
     folder = RunDirectory(Path(directory), plan, record)
     with locked(folder.folder):
         folder.refuse_another_run()
-        return _in_folder(plan, backend, record, folder, None, progress)
+        return _in_folder(plan, backend, record, folder, None, progress, hook)
 
 
 def resume(
@@ -82,6 +108,8 @@ def resume(
     problem: Any = None,
     topology: Topology | None = None,
     method: Any = None,
+    metrics: Mapping[str, Any] | None = None,
+    on_record: OnRecord | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Go on with the run in `directory` from its last checkpoint, to the bits of a run that was never interrupted.
@@ -90,19 +118,21 @@ def resume(
     backend     where to go on (default: as before); any backend and packing will do
     problem, topology, method  needed where run.json cannot say how they were made. A problem that run.json names as
                                "package.module:make" is code: it runs only where `problem` repeats that name
+    metrics     as they were given to `run`, where the problem does not bring them itself
+    on_record   as in `run`; hears of the records to come
     """
     folder = Path(directory)
     read_record(folder)  # or a sentence, before the folder is touched
     with locked(folder):
         before = read_record(folder)
-        plan = plan_again(folder, before, problem, topology, method)
+        plan = plan_again(folder, before, problem, topology, method, metrics)
         checkpoint = _checkpoint(folder, plan, before)
         settings = replace(before.settings, iterations=_total(before, checkpoint, iterations))
         where = backend_again(before.backend) if backend is None else backend_from(backend)
         record = before.again(settings, where.describe())
         watched = RunDirectory(folder, plan, record)
         watched.forget_old_stop()
-        return _in_folder(plan, where, record, watched, checkpoint, progress)
+        return _in_folder(plan, where, record, watched, checkpoint, progress, Hook(on_record, record.config()))
 
 
 def _in_folder(
@@ -112,9 +142,12 @@ def _in_folder(
     folder: RunDirectory,
     checkpoint: Checkpoint | None,
     progress: bool | None,
+    hook: Hook,
 ) -> Result:
     """Carry out a plan in a directory of its own."""
-    ended = execute(plan, backend, record.settings, folder=folder, checkpoint=checkpoint, progress=progress)
+    ended = execute(
+        plan, backend, record.settings, folder=folder, checkpoint=checkpoint, progress=progress, hook=hook
+    )  # fmt: skip
     result = gather(ended, plan, record)
     folder.finish(result)
     return result

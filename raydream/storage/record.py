@@ -11,13 +11,14 @@ from typing import Any, TypedDict
 
 from raydream.agents.ledger import Ledger
 from raydream.backends.protocol import Place, Recovery
+from raydream.columns.evaluation import Evaluation
 from raydream.errors import RecordError
 from raydream.specs import Spec
 from raydream.storage.fields import Fields, check_text
 from raydream.storage.settings import MOST_ITERATIONS, Limits, Settings
 
 FORMAT = 1
-FINISHED = ("completed", "diverged", "budget", "target")  # the outcomes of a result
+FINISHED = ("completed", "diverged", "budget", "target", "callback")  # the outcomes of a result
 UNFINISHED = ("running", "stopped", "failed")  # outcomes that run.json may have, but no result
 MOST_AGENTS = 10**7
 FATE = ("outcome", "reason", "ledger", "recoveries", "driver")  # what became of a run, which its configuration omits
@@ -178,7 +179,8 @@ class RunRecord:
 
     def to_json(self) -> dict[str, Any]:
         """As run.json has it."""
-        settings = {**vars(self.settings), "limits": self.settings.limits.given()}
+        own = {"limits": self.settings.limits.given(), "evaluation": dict(vars(self.settings.evaluation))}
+        settings = {**vars(self.settings), **own}
         optional = {
             "least_primal": self.least_primal,
             "lyapunov": self.lyapunov,
@@ -274,7 +276,16 @@ def _settings_from_json(found: Fields) -> Settings:
         checkpoint_every=found.whole("checkpoint_every", 1, usual=None),
         diagnostics=found.flag("diagnostics", False),
         limits=Limits(**given),  # type: ignore[arg-type]
+        metrics={name: found.inner("metrics").text(name) for name in found.values("metrics")},
+        targets=found.numbers("targets"),
+        evaluation=_evaluation_from_json(found.inner("evaluation", {})),
     )
+
+
+def _evaluation_from_json(found: Fields) -> Evaluation:
+    usual = Evaluation()
+    tolerance = found.number("tolerance", usual.tolerance)
+    return Evaluation(found.whole("every", 1, usual=usual.every), tolerance, found.flag("primal", usual.primal))
 
 
 def _constants_from_json(found: Fields) -> dict[str, float] | None:

@@ -28,7 +28,7 @@ class Result:
     """The outcome of one run.
 
     history     DataFrame with one row per record (row t: the state after t iterations)
-    outcome     "completed", "diverged", "budget" or "target", and `reason` in words
+    outcome     "completed", "diverged", "budget", "target" or "callback" (ended by `on_record`); `reason` in words
     ledger      the final bill
     x_bar, y_bar  the mean of the agents' last iterates
     x_out       the paper's output: x of a random agent at a random iteration before the last

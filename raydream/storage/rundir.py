@@ -14,6 +14,7 @@ from pathlib import Path
 
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Place, Recovery
+from raydream.columns import RECORDED
 from raydream.storage.checkpoint import Checkpoint, fingerprint
 from raydream.storage.files import whole_file, write_json
 from raydream.storage.history import header, line_of
@@ -38,6 +39,7 @@ class RunDirectory:
     def __init__(self, folder: Path, plan: Plan, record: RunRecord) -> None:
         self.folder, self._plan, self._record = folder, plan, record
         self._begun, self._last_pulse = False, -math.inf
+        self._columns = (*RECORDED, *record.settings.metrics)
 
     def refuse_another_run(self) -> None:
         """A folder that holds a run already is left alone."""
@@ -52,7 +54,7 @@ class RunDirectory:
         if self._record.own_start:
             write_start(self.folder, self._plan.start)
         with whole_file(self.folder / "history.csv") as file:
-            file.write(header() + b"".join(line_of(row) for row in rows))
+            file.write(header(self._columns) + b"".join(line_of(row, self._columns) for row in rows))
         self._begun = True
         self._record = replace(self._record, places=places)
         self._write("running", "")
@@ -60,7 +62,7 @@ class RunDirectory:
     def record(self, row: Mapping[str, float]) -> None:
         """Append a row, for whoever watches."""
         with open(self.folder / "history.csv", "ab") as file:
-            file.write(line_of(row))
+            file.write(line_of(row, self._columns))
 
     def tell(self, iteration: int, seconds: float, recoveries: list[Recovery], places: list[Place]) -> None:
         """Say how far the run is, now and then, and at once where its agents live if they have moved."""

@@ -12,6 +12,8 @@ from raydream.backends.protocol import Backend
 from raydream.backends.registry import backend_from
 from raydream.backends.workers import cpus, workers
 from raydream.checks import whole
+from raydream.columns.evaluation import Evaluation
+from raydream.columns.own import directions_of
 from raydream.errors import Interrupted
 from raydream.running.progress import Progress
 from raydream.running.run import run_plan
@@ -28,6 +30,15 @@ from raydream.topology import Topology
 
 SEEDS, SEEDS_OF_ACTORS = 10, 3  # runs of each method that are made without being asked for
 Outcomes = Generator[tuple[int, Result | Exception], None, None]  # numbers of jobs, and what came of them
+DRIVEN = (
+    "iterations",
+    "record_every",
+    "diagnostics",
+    "limits",
+    "metrics",
+    "targets",
+    "evaluation",
+)  # settings that runs share
 LEFT = ("run.json", "history.csv", "start.npz", "failure.json")  # by an attempt that did not finish
 
 
@@ -60,6 +71,9 @@ def compare(
     max_seconds: float | None = None,
     target_grad_norm: float | None = None,
     target_primal: float | None = None,
+    target: Mapping[str, float] | None = None,
+    metrics: Mapping[str, Any] | None = None,
+    evaluation: Evaluation | None = None,
     diagnostics: bool = False,
     progress: bool | None = None,
 ) -> Comparison:
@@ -90,6 +104,7 @@ def compare(
         tuned = taken_from(best, problem, topology, methods, start)
         (problem, topology, start), methods = tuned.parts, tuned.winners
         seeds = tuned.fresh_seeds(usual) if seeds is None else seeds
+        metrics = tuned.setting.metrics if metrics is None else metrics
         if iterations is None and not limits.given():
             limits = Limits(**tuned.limits)
         tuned.warn(checked_seeds(seeds), limits.given())
@@ -99,8 +114,9 @@ def compare(
     numbers = checked_seeds(range(usual) if seeds is None else seeds)
     named = named_methods(methods)
     every = record_every if record_every is not None else 10 if best is None else 1
-    settings = Settings(_iterations(iterations, limits, named), every, None, diagnostics, limits)
-    setting = Setting.around(problem, topology, named.values(), start)
+    setting = Setting.around(problem, topology, named.values(), start, metrics)
+    own, most = directions_of(setting.metrics), _iterations(iterations, limits, named)
+    settings = Settings(most, every, None, diagnostics, limits, own, target or {}, evaluation or Evaluation())
     root = None if directory is None else Path(directory)
     comparison = Comparison({}, identity=setting.identity(), directory=root, tuned=title, missing=missing)
     jobs = [
@@ -219,7 +235,7 @@ def _telling(record: RunRecord) -> dict[str, Any]:
         "topology": replace(record.topology, spec=None),
         "method": record.method,
         "seed": record.seed,
-        **{part: getattr(record.settings, part) for part in ("iterations", "record_every", "diagnostics", "limits")},
+        **{part: getattr(record.settings, part) for part in DRIVEN},
     }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import raydream
-from raydream.columns import COSTS, LIMITED
+from raydream.columns import COSTS, LIMITED, Better
 from raydream.storage.files import write_json
 from raydream.storage.reading import read_record
 from raydream.storage.result import Result, load
@@ -71,7 +71,10 @@ class Comparison:
 
     @property
     def runs(self) -> "pd.DataFrame":
-        """One row per run: outcome, last metrics and bill; a failed run has its sentence as the reason."""
+        """One row per run: outcome, last metrics and bill; a failed run has its sentence as the reason.
+
+        Metrics of one's own come last.
+        """
         import pandas as pd
 
         rows = []
@@ -79,11 +82,12 @@ class Comparison:
             last = result.history.iloc[-1]
             row = {"method": method, "seed": seed, "outcome": result.outcome, "reason": result.reason}
             row |= {"iterations": int(last.iteration), "primal": last.primal, "grad_norm": last.grad_norm}
-            rows.append({**row, **result.ledger.as_dict(), "seconds": last.seconds})
+            own = {name: last[name] for name in result.record.settings.metrics}
+            rows.append({**row, **result.ledger.as_dict(), "seconds": last.seconds, **own})
         for (method, seed), sentence in self.failures.items():
             rows.append({"method": method, "seed": seed, "outcome": "failed", "reason": sentence})
         columns = ["method", "seed", "outcome", "reason", "iterations", "primal", "grad_norm"]
-        return pd.DataFrame(rows, columns=[*columns, *COSTS])
+        return pd.DataFrame(rows, columns=[*columns, *COSTS, *self.own])
 
     def to_reach(
         self, target: float, metric: str = "grad_norm", quantiles: tuple[float, float] = (0.25, 0.75)
@@ -94,7 +98,7 @@ class Comparison:
         median or quantile that falls on such a seed is NaN.
         """
         histories: dict[Key, pd.DataFrame | None] = {**self._histories, **dict.fromkeys(self.failures)}
-        return reach_table(histories, target, metric, quantiles)
+        return reach_table(histories, target, metric, quantiles, self.own)
 
     def finals(self, metric: str = "primal", x: str | None = None, at: float | None = None) -> "pd.DataFrame":
         """Each method's median over seeds with its 95 % interval, its dual gap, and in how many runs y has followed.
@@ -102,16 +106,21 @@ class Comparison:
         At the last records within the budget of the runs, or at their end where they have none; or, where `x` names a
         cost, at the price `at` (default: the most that all have spent).
         """
-        return finals(self._histories, metric, *self._price(x, at))
+        return finals(self._histories, metric, *self._price(x, at), self.own)
 
     def differences(self, metric: str = "primal", x: str | None = None, at: float | None = None) -> "pd.DataFrame":
         """For each pair of methods the mean difference over shared seeds with its 95 % interval, and whether it is
         decided; ratios, which equality makes 1, of a metric that falls by orders of magnitude."""
-        return differences(self._histories, metric, *self._price(x, at))
+        return differences(self._histories, metric, *self._price(x, at), self.own)
 
     def verdict(self, metric: str = "primal", x: str | None = None, at: float | None = None) -> str:
         """Who leads, in one sentence, as far as the seeds decide it."""
-        return verdict(self._histories, metric, *self._price(x, at))
+        return verdict(self._histories, metric, *self._price(x, at), self.own)
+
+    @property
+    def own(self) -> dict[str, Better]:
+        """The metrics of one's own that runs recorded, and which way each is better."""
+        return {name: way for one in self.results.values() for name, way in one.record.settings.metrics.items()}
 
     def _price(self, x: str | None, at: float | None) -> tuple[str | None, float | None]:
         """Where runs are judged: at the price that is given, else at the one budget that all had."""
@@ -140,7 +149,7 @@ class Comparison:
 
         A run is a step function; before its first record and after its last it has no value.
         """
-        return resampled_curves({key: result.history for key, result in self.results.items()}, x, y, points, quantiles)
+        return resampled_curves(self._histories, x, y, points, quantiles, self.own)
 
     def save(self, directory: Any) -> Path:
         """Write comparison.json and one folder per run, `<method>/seed-<seed>`; existing runs are not replaced."""

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from raydream.checks import choice, number, whole
-from raydream.columns import COMPARED, DIVERGING, column, names
+from raydream.columns import COMPARED, DIVERGING, Directions, column, names
+from raydream.columns.evaluation import carried
 from raydream.types import Array
 
 if TYPE_CHECKING:
@@ -19,11 +20,12 @@ AXES = names("count", "cost")
 METRICS = DIVERGING  # by which trials are judged
 Quantiles = tuple[float, float]
 Columns = Mapping[str, Array]  # a run, by the columns of its history
+_NONE: Directions = {}
 
 
 def columns_of(history: "pd.DataFrame") -> dict[str, Array]:
-    """A history by its columns."""
-    return {str(name): history[name].to_numpy(dtype=np.float64) for name in history.columns}
+    """A history by its columns; between two records with P, the earlier one's holds."""
+    return {str(name): carried(str(name), history[name]) for name in history.columns}
 
 
 def quantiles_of(curves: Array, shares: Sequence[float]) -> list[Array]:
@@ -58,17 +60,20 @@ def resample(x: npt.ArrayLike, y: npt.ArrayLike, grid: Array) -> Array:
     return np.where(inside, values[np.maximum(places, 0)], np.nan)
 
 
-def resampled(runs: Iterable[Columns], x: str, y: str, grid: Array) -> Array:
+def resampled(runs: Iterable[Columns], x: str, y: str, grid: Array, own: Directions = _NONE) -> Array:
     """`y` of every run at the places `grid` of `x`, one row per run; a run that diverged is infinitely bad there.
 
-    A run that did not record `y` has no value anywhere.
+    A run that did not record `y` has no value anywhere. `own` says which way metrics of the user's own are better.
     """
-    return np.stack([resample(run[x], column(y).counted(_known(run, y)), grid) for run in runs])
+    about = column(y, own)
+    return np.stack([resample(run[x], about.counted(run[y]) if y in run else _known(run, y), grid) for run in runs])
 
 
-def cost_to_reach(run: Columns, target: float, metric: str, costs: Iterable[str] = COSTS) -> dict[str, float]:
+def cost_to_reach(
+    run: Columns, target: float, metric: str, costs: Iterable[str] = COSTS, own: Directions = _NONE
+) -> dict[str, float]:
     """What a run had spent at its first record where `metric` is as good as `target`; infinity where there is none."""
-    reached = np.flatnonzero(column(metric).reaches(_known(run, metric), target))
+    reached = np.flatnonzero(column(metric, own).reaches(_known(run, metric), target))
     if not reached.size:
         return dict.fromkeys(costs, math.inf)
     spent = {cost: float(_known(run, cost)[reached[0]]) for cost in costs}
@@ -80,6 +85,7 @@ def reach_table(
     target: float,
     metric: str = "grad_norm",
     quantiles: Quantiles = (0.25, 0.75),
+    own: Directions = _NONE,
 ) -> "pd.DataFrame":
     """One row per method: how many seeds reached the target, and the median cost over all of them, with quantiles.
 
@@ -90,12 +96,14 @@ def reach_table(
     import pandas as pd
 
     number("target", target)
-    choice("metric", metric, names("metric"))
+    choice("metric", metric, [*names("metric"), *own])
     rows = []
     for method in dict.fromkeys(name for name, _ in histories):
         of_method = [history for (name, _), history in histories.items() if name == method]
         costs = [
-            dict.fromkeys(COSTS, math.inf) if history is None else cost_to_reach(columns_of(history), target, metric)
+            dict.fromkeys(COSTS, math.inf)
+            if history is None
+            else cost_to_reach(columns_of(history), target, metric, own=own)
             for history in of_method
         ]
         row: dict[str, Any] = {"method": method, "seeds": len(costs)}
@@ -116,6 +124,7 @@ def resampled_curves(
     y: str = "primal",
     points: int = 200,
     quantiles: Quantiles = (0.25, 0.75),
+    own: Directions = _NONE,
 ) -> "pd.DataFrame":
     """Each method's runs on one axis of `points` places: median, low and high over the runs that reach the place.
 
@@ -134,7 +143,7 @@ def resampled_curves(
     grid = np.linspace(min(first for first, _ in ends), max(last for _, last in ends), points)
     tables = []
     for method in dict.fromkeys(name for name, _ in runs):
-        curves = resampled([run for (name, _), run in runs.items() if name == method], x, y, grid)
+        curves = resampled([run for (name, _), run in runs.items() if name == method], x, y, grid, own)
         median, low, high = quantiles_of(curves, (0.5, *quantiles))
         there = (~np.isnan(curves)).sum(axis=0)
         table = {"method": method, x: grid, "median": median, "low": low, "high": high, "runs": there}

@@ -1,13 +1,15 @@
 """What methods are set against: one problem, network and start, pooled for methods of one machine."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from raydream.algorithms.method import Method, completed, facts_of
 from raydream.backends.plan import Plan, check_network, checked_start
+from raydream.columns.own import Metric, metrics_of
+from raydream.errors import InnerMaximumError
 from raydream.problems.completed import complete
 from raydream.specs import Spec, spec_of
 from raydream.storage.checkpoint import problem_mark, start_mark, topology_mark
@@ -22,6 +24,7 @@ class Setting:
 
     specs  how problem and network were named, which travels with them to other processes
     start  (x0, y0) where it is not the problem's own
+    metrics  what is measured besides the usual columns, in the runs of all methods
     """
 
     problem: Any
@@ -29,10 +32,16 @@ class Setting:
     pooled: Any = None
     specs: tuple[Spec | None, Spec | None] = (None, None)
     start: tuple[Any, Any] | None = None
+    metrics: dict[str, Metric] = field(default_factory=dict)
 
     @classmethod
     def around(
-        cls, problem: Any, topology: Topology, methods: Iterable[Any], start: tuple[Any, Any] | None = None
+        cls,
+        problem: Any,
+        topology: Topology,
+        methods: Iterable[Any],
+        start: tuple[Any, Any] | None = None,
+        metrics: Mapping[str, Any] | None = None,
     ) -> "Setting":
         """Pool the problem only if one of the methods (or classes of methods) will ask for it."""
         whole = complete(problem)
@@ -40,7 +49,8 @@ class Setting:
         alone = any(needs_one_machine(method) for method in methods) and whole.agents > 1
         pooled = problem.pooled() if alone and hasattr(problem, "pooled") else None
         begun = None if start is None else checked_start(whole, start)
-        return cls(problem, topology, pooled, (spec_of(problem), spec_of(topology)), begun)
+        specs = spec_of(problem), spec_of(topology)
+        return cls(problem, topology, pooled, specs, begun, metrics_of(problem, metrics))
 
     def of(self, method: Any) -> tuple[Any, Topology]:
         """The problem and the network on which this method runs."""
@@ -61,14 +71,18 @@ class Setting:
         """One run."""
         problem, topology = self.of(method)
         specs = (None, None) if self._alone(method) else self.specs
-        return Plan.build(problem, topology, method, seed=seed, start=self.start, specs=specs, warn=warn)
+        plan = Plan.build(problem, topology, method, seed=seed, start=self.start, specs=specs, warn=warn)
+        return replace(plan, metrics=self.metrics)  # also where the pooled problem has others of its own
 
     def identity(self) -> dict[str, str]:
         """What tells this problem, network and start from others: digests, and the slope of P at the start."""
         whole = complete(self.problem)
         usual = checked_start(whole, None)
         # At x = 0 the value of a logistic loss is the same for all data; its slope is not.
-        slope = float(np.linalg.norm(whole.primal_gradient(usual[0])))
+        try:
+            slope = float(np.linalg.norm(whole.primal_gradient(usual[0])))
+        except InnerMaximumError:  # a problem whose P is switched off
+            slope = float(np.linalg.norm(whole.gradient(*usual)[0]))
         return {
             "problem": f"{problem_mark(whole, usual)[:16]} {slope:.9e}",
             "topology": topology_mark(self.topology)[:16],

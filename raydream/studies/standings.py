@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydream.checks import choice, positive
-from raydream.columns import column, names
+from raydream.columns import Directions, column, names
 from raydream.studies.curves import AXES, columns_of, quantile, resampled
 from raydream.studies.statistics import Difference, has_followed, median_interval, paired_difference
 
@@ -18,21 +18,28 @@ if TYPE_CHECKING:
     Histories = Mapping[tuple[str, int], pd.DataFrame]
 
 Values = dict[str, dict[int, float]]  # by method and seed
+_NONE: Directions = {}
 
 
-def values_at(histories: "Histories", metric: str, x: str | None = None, at: float | None = None) -> Values:
-    """Every run's metric at its end; or, along `x`, at the place `at`, by default the last that all runs come to."""
-    choice("metric", metric, names("metric", "diagnostic"))
+def values_at(
+    histories: "Histories", metric: str, x: str | None = None, at: float | None = None, own: Directions = _NONE
+) -> Values:
+    """Every run's metric at its end; or, along `x`, at the place `at`, by default the last that all runs come to.
+
+    own  which way metrics of the user's own are better
+    """
+    choice("metric", metric, [*names("metric", "diagnostic"), *own])
     runs = {key: columns_of(history) for key, history in histories.items()}
     if x is None:
-        found = {key: float(column(metric).counted(run[metric])[-1]) for key, run in runs.items()}
+        found = {key: float(column(metric, own).counted(run[metric])[-1]) for key, run in runs.items()}
     else:
         choice("x", x, AXES)
         place = min((run[x][-1] for run in runs.values()), default=0.0) if at is None else positive("at", at)
         grid = np.array([place])
         # A run that ended before, at a target or by divergence, stays where it was.
         found = {
-            key: float(resampled([run], x, metric, np.minimum(grid, run[x][-1]))[0, 0]) for key, run in runs.items()
+            key: float(resampled([run], x, metric, np.minimum(grid, run[x][-1]), own)[0, 0])
+            for key, run in runs.items()
         }
     values: Values = {}
     for (method, seed), value in found.items():
@@ -40,12 +47,14 @@ def values_at(histories: "Histories", metric: str, x: str | None = None, at: flo
     return values
 
 
-def finals(histories: "Histories", metric: str, x: str | None = None, at: float | None = None) -> "pd.DataFrame":
+def finals(
+    histories: "Histories", metric: str, x: str | None = None, at: float | None = None, own: Directions = _NONE
+) -> "pd.DataFrame":
     """One row per method: the median over seeds with its 95 % interval, and in how many runs y has followed."""
     import pandas as pd
 
     rows = []
-    for method, values in values_at(histories, metric, x, at).items():
+    for method, values in values_at(histories, metric, x, at, own).items():
         middle, low, high, _ = median_interval(list(values.values()))
         following = [follows(histories[method, seed]) for seed in values]
         gaps = [float(histories[method, seed]["dual_gap"].iloc[-1]) for seed in values]
@@ -64,14 +73,16 @@ def follows(history: "pd.DataFrame") -> bool:
     return has_followed(float(first.primal), float(last.primal), float(last.get("dual_gap", math.nan)))
 
 
-def differences(histories: "Histories", metric: str, x: str | None = None, at: float | None = None) -> "pd.DataFrame":
+def differences(
+    histories: "Histories", metric: str, x: str | None = None, at: float | None = None, own: Directions = _NONE
+) -> "pd.DataFrame":
     """One row per pair of methods: the mean difference over the seeds they share, with its 95 % interval.
 
     Of a metric that falls by orders of magnitude it is the ratio, which equality makes 1.
     """
     import pandas as pd
 
-    values, ratio = values_at(histories, metric, x, at), column(metric).log
+    values, ratio = values_at(histories, metric, x, at, own), column(metric).log
     rows: list[dict[str, Any]] = []
     for first, second in combinations(values, 2):
         difference = _paired(values, first, second, ratio)
@@ -79,9 +90,11 @@ def differences(histories: "Histories", metric: str, x: str | None = None, at: f
     return pd.DataFrame(rows, columns=["first", "second", *Difference._fields])
 
 
-def verdict(histories: "Histories", metric: str, x: str | None = None, at: float | None = None) -> str:
+def verdict(
+    histories: "Histories", metric: str, x: str | None = None, at: float | None = None, own: Directions = _NONE
+) -> str:
     """Who leads, in one sentence: by the medians, as far as paired differences decide it."""
-    values, sign = values_at(histories, metric, x, at), 1 if column(metric).better == "less" else -1
+    values, sign = values_at(histories, metric, x, at, own), 1 if column(metric, own).better == "less" else -1
     medians = {method: quantile(of_seeds.values(), 0.5) for method, of_seeds in values.items()}
     order = sorted(medians, key=lambda method: sign * medians[method])
     leader, rest = order[0], order[1:]

@@ -58,6 +58,7 @@ def taken_from(
         setting.topology if topology is None else topology,
         (),
         setting.start if start is None else start,
+        setting.metrics,
     )
     check_same(tuning.directory, given, tuning.about["identity"])
     winners = tuning.best

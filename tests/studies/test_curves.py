@@ -157,7 +157,7 @@ def test_every_count_of_the_ledger_is_a_cost():
     assert tuple(name for name in columns.COSTS if columns.COLUMNS[name].integer) == columns.BILLED
     assert [*Ledger().as_dict()] == [*columns.BILLED]
     assert all(one.label and one.short for one in columns.COLUMNS.values())
-    assert {*columns.COLUMNS} == {*columns.AXES, *columns.METRICS}
+    assert {*columns.COLUMNS} == {*columns.AXES, *columns.METRICS, *columns.names("overhead")}
 
 
 def test_every_limit_reads_a_column():
@@ -215,7 +215,7 @@ def forget(folder, *names):
     (folder / "checkpoint" / "manifest.json").write_text(json.dumps(manifest))
 
 
-ENTRY = """    Metric(
+ENTRY = """    Measured(
         name="farthest", kind="metric", label="the farthest coordinate", short="farthest", log=True,
         measure=lambda at: float(np.abs(at.x_bar).max()),
     ),

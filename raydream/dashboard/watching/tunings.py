@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from raydream.columns import column
 from raydream.dashboard.watching.files import Stamp, read_json, stamp_of
 from raydream.dashboard.watching.folders import Folders
 from raydream.dashboard.watching.trials import Trials, tuning_from
@@ -95,10 +96,12 @@ class WatchedTuning:
         records = [record for record in every if record["axis"] == axis]
         winners, said = {}, {}
         for label in dict.fromkeys(record["method"] for record in records):
-            own = marks((record for record in records if record["method"] == label), metric)
+            own = marks((record for record in records if record["method"] == label), column(metric))
             largest = max(mark.rung for mark in own)
-            order = sorted((mark.standing for mark in own if mark.rung == largest), key=lambda one: one.loss(metric))
-            winner, said[label] = judge(order, label, metric)
+            order = sorted(
+                (mark.standing for mark in own if mark.rung == largest), key=lambda one: one.loss(column(metric))
+            )
+            winner, said[label] = judge(order, label, column(metric))
             if winner is not None:
                 winners[label] = winner
         about: dict[str, Any] = {

@@ -106,7 +106,7 @@ class Watched:
     @property
     def share(self) -> float:
         """How much of the run is done, by whatever will end it first."""
-        if self.state in ("completed", "budget", "target"):
+        if self.state in ("completed", "budget", "target", "callback"):
             return 1.0
         if self.run is None:
             return 0.0

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from raydream.checks import choice
 from raydream.columns import AXES, column
 from raydream.report import theme
-from raydream.report.collect import Run, collect, grouped, remark_of, variants, words
+from raydream.report.collect import Run, collect, directions, grouped, remark_of, variants, words
 from raydream.report.figures.bands import common_grid, recorded, thinned
 from raydream.report.figures.promise import METRIC, promised
 from raydream.studies.curves import quantiles_of, resampled
@@ -78,7 +78,9 @@ def median_and_band(
 ) -> tuple[Array, Array, Array, Array]:
     """The places on x, and there the median, the low and the high quantile of y over the runs that reach them."""
     grid = common_grid([run.columns[x] for run in group], points, logarithmic)
-    median, low, high = quantiles_of(resampled([run.columns for run in group], x, y, grid), (0.5, *shares))
+    median, low, high = quantiles_of(
+        resampled([run.columns for run in group], x, y, grid, directions(group)), (0.5, *shares)
+    )
     return grid, median, low, high
 
 

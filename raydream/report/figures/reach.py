@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from raydream.checks import choice, number
-from raydream.columns import BILLED, COMPARED, column
+from raydream.columns import BILLED, COMPARED, Column, Directions, column
 from raydream.report import theme
-from raydream.report.collect import Run, collect, grouped, variants
+from raydream.report.collect import Run, collect, directions, grouped, variants
 from raydream.report.figures.convergence import plain, shortened
 from raydream.studies.curves import cost_to_reach, quantiles_of
 from raydream.types import Array
@@ -25,10 +25,12 @@ def suggested_target(groups: dict[str, list[Run]], metric: str) -> float:
 
     A method gets somewhere if in the middle of its runs it makes a tenth of the way that the best one makes.
     """
-    asked = {run.config.get("limits", {}).get(column(metric).limit) for runs in groups.values() for run in runs}
-    if len(asked) == 1 and None not in asked:
-        return float(asked.pop())
-    sign = 1 if column(metric).better == "less" else -1  # what is to grow falls with the sign turned
+    every = [run for runs in groups.values() for run in runs]
+    about = column(metric, directions(every))
+    asked = {_asked(run, about) for run in every}
+    if len(asked) == 1 and (one := asked.pop()) is not None:
+        return float(one)
+    sign = 1 if about.better == "less" else -1  # what is to grow falls with the sign turned
     bests, starts = [], []
     for runs in groups.values():
         known = [sign * _finite(run.columns[metric]) for run in runs if metric in run.columns]
@@ -62,14 +64,15 @@ def to_reach(
     failed  how many runs of a label ended with an error, and reached nothing (default: those of a comparison)
     """
     lost = failures_of(runs) if failed is None else failed
-    groups = grouped(collect(runs))
+    every = collect(runs)
+    groups, own = grouped(every), directions(every)
     choice("metric", metric, dict.fromkeys(name for group in groups.values() for run in group for name in run.metrics))
     goal = suggested_target(groups, metric) if target is None else number("target", target)
     spent = {}
     for label, group in groups.items():
-        reached = [cost_to_reach(run.columns, goal, metric, costs) for run in group]
+        reached = [cost_to_reach(run.columns, goal, metric, costs, own) for run in group]
         spent[label] = {cost: [one[cost] for one in reached] + [math.inf] * lost.get(label, 0) for cost in costs}
-    return bars(groups, spent, band, dark, to_the_target(metric, goal))
+    return bars(groups, spent, band, dark, to_the_target(metric, goal, own))
 
 
 def failures_of(runs: Any) -> dict[str, int]:
@@ -77,9 +80,9 @@ def failures_of(runs: Any) -> dict[str, int]:
     return Counter(str(label) for label, _ in getattr(runs, "failures", {}))
 
 
-def to_the_target(metric: str, target: float) -> str:
+def to_the_target(metric: str, target: float, own: Directions | None = None) -> str:
     """What is reached, in words."""
-    sign = "≤" if column(metric).better == "less" else "≥"
+    sign = "≤" if column(metric, own or {}).better == "less" else "≥"
     return f"to reach {theme.axis_name(metric)} {sign} {target:.4g}"
 
 
@@ -180,6 +183,13 @@ def si(value: float, between: str = "") -> str:
         return f"{value:.3g}"
     power = min(4, max(0, math.floor(math.log10(abs(value)) / 3)))
     return f"{value / 1000**power:.3g}{between}{' kMGT'[power].strip()}"
+
+
+def _asked(run: Run, about: Column) -> float | None:
+    """The target that a run had for a column."""
+    limits, targets = run.config.get("limits") or {}, run.config.get("targets") or {}
+    found: float | None = targets.get(about.name, limits.get(about.limit))
+    return found
 
 
 def _finite(values: Array) -> Array:

@@ -6,9 +6,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from raydream.columns import AXES, BILLED, COMPARED, USUAL_X, USUAL_Y, column
+from raydream.columns import AXES, BILLED, COMPARED, USUAL_X, USUAL_Y, Directions, column
 from raydream.report import figures, theme
-from raydream.report.collect import Run, remark_of, variants, words
+from raydream.report.collect import Run, directions, remark_of, variants, words
 from raydream.report.deciding import Judgement
 from raydream.report.figures.bands import recorded
 from raydream.report.figures.convergence import wrapped
@@ -103,6 +103,7 @@ def facts_of(
     """What these runs have to show."""
     place, number = {id(run): i for i, run in enumerate(every)}, variants(groups)
     metrics = list(dict.fromkeys(name for run in every for name in run.metrics))
+    own = directions(every)
     axes = [name for name in AXES if any(recorded(run.columns, name) for run in every)]
     return {
         "groups": [
@@ -117,7 +118,7 @@ def facts_of(
             for label, runs in groups.items()
         ],
         "axes": {name: _axis(name) for name in axes},
-        "metrics": {name: _axis(name) for name in metrics},
+        "metrics": {name: _axis(name, own) for name in metrics},
         "first": {"x": USUAL_X if USUAL_X in axes else axes[0], "y": USUAL_Y if USUAL_Y in metrics else metrics[0]},
         "reach": [name for name in COMPARED if name in axes],
         "bill": [name for name in BILLED if name in axes],
@@ -132,8 +133,8 @@ def facts_of(
     }
 
 
-def _axis(name: str) -> Axis:
-    shown = column(name)
+def _axis(name: str, own: Directions | None = None) -> Axis:
+    shown = column(name, own or {})
     return {
         "name": shown.label,
         "short": shown.short,

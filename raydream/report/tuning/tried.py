@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from raydream.algorithms.facts import Range
-from raydream.columns import column
+from raydream.columns import Column, column
 from raydream.report.collect import words
 from raydream.report.figures.reach import si
 from raydream.studies.curves import quantile
@@ -149,7 +149,7 @@ def tried(tuning: Tuning, label: str, most: int = MOST) -> Tried:
         name=str(tuning.about["methods"].get(label, label)),
         metric=tuning.metric,
         axis=tuning.axis,
-        marks=marks(own, tuning.metric),
+        marks=marks(own, tuning.judged_by),
         started=quantile([math.nan if one is None else float(one) for one in started], 0.5),
         grid=grid,
         winner=None if winner is None else winner["parameters"],
@@ -159,15 +159,15 @@ def tried(tuning: Tuning, label: str, most: int = MOST) -> Tried:
     )
 
 
-def marks(records: Iterable[Record], metric: str) -> list[Mark]:
+def marks(records: Iterable[Record], judged_by: Column) -> list[Mark]:
     """The trials of one method, those of different seeds drawn together."""
     every = list(records)
     found: dict[tuple[str, int], list[Any]] = {}
     for record, rung in zip(every, rungs(every), strict=True):
         found.setdefault((repr(record["parameters"]), rung), []).append(record)
     number = {text: place for place, text in enumerate(dict.fromkeys(text for text, _ in found))}
-    sign = 1 if column(metric).better == "less" else -1
+    sign = 1 if judged_by.better == "less" else -1
     return [
-        Mark(one := Standing(those[0]["parameters"], tuple(those)), number[text], rung, sign * one.loss(metric))
+        Mark(one := Standing(those[0]["parameters"], tuple(those)), number[text], rung, sign * one.loss(judged_by))
         for (text, rung), those in found.items()
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from raydream.backends.workers import AsFinished, Each, workers
+from raydream.columns import Column
 from raydream.errors import Interrupted
 from raydream.running.progress import Progress
 from raydream.storage.describe import name_of
@@ -26,7 +27,7 @@ class Race:
     seeds: list[int]
     budget: float
     axis: str
-    metric: str
+    metric: Column
     log: TrialLog
     identity: dict[str, str]
     admission: Affordable
@@ -100,7 +101,9 @@ class Race:
 
     def _run_missing(self, tried: list[Trial], keys: list[str], bar: Progress) -> None:
         """Run the trials that the log does not have, and write down each as it finishes."""
-        missing = [(key, trial) for key, trial in zip(keys, tried, strict=True) if not self.log.finished(key)]
+        missing = [
+            (key, trial) for key, trial in zip(keys, tried, strict=True) if not self.log.finished(key, self.metric.name)
+        ]
         known = len(tried) - len(missing)
         bar.skip(known, known * (tried[0].budget if tried else 0.0))
         with contextlib.closing(self.each([trial for _, trial in missing])) as finished:
@@ -109,7 +112,7 @@ class Race:
                 record = trial.lost(found) if isinstance(found, Exception) else found
                 self.log.add(key, record)
                 score = score_of(record, self.metric)
-                bar.step(f"{trial.text()}: {record['outcome']}, {self.metric} {score:.6g}", trial.budget)
+                bar.step(f"{trial.text()}: {record['outcome']}, {self.metric.name} {score:.6g}", trial.budget)
 
     @contextlib.contextmanager
     def _told(self, bar: Progress) -> Iterator[None]:

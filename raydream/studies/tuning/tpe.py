@@ -5,6 +5,7 @@ import zlib
 from typing import Any
 
 from raydream.algorithms.facts import Range
+from raydream.columns import Column
 from raydream.studies.tuning.race import Race
 from raydream.studies.tuning.spaces import PATIENCE, Grid, Parameters
 from raydream.studies.tuning.winners import Ranked
@@ -22,7 +23,7 @@ def tpe(race: Race, grids: dict[str, Grid], trials: int, seed: int, known: dict[
     return race.whole({label: search.tried for label, search in searches.items()})
 
 
-def _tell(searches: "dict[str, _Search]", found: Ranked, metric: str) -> None:
+def _tell(searches: "dict[str, _Search]", found: Ranked, metric: Column) -> None:
     for label, standings in found.items():
         for standing in standings:
             searches[label].tell(standing.parameters, standing.loss(metric))

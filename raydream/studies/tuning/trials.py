@@ -5,7 +5,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,7 @@ class EndsRecorder(Recorder):
     """Measures the start and the last record within the budget; what the others cost is all that is asked of them."""
 
     def __init__(self, plan: Plan, axis: str, budget: float) -> None:
-        super().__init__(plan.problem, plan.method, diagnostics=False)
+        super().__init__(plan.problem, plan.method, diagnostics=False, metrics=plan.metrics)
         self._axis, self._budget = axis, budget
         self._last: tuple[int, Snapshot, float] | None = None
 
@@ -97,7 +97,9 @@ class EndsRecorder(Recorder):
         if snapshot.iteration == 0:
             return super().record(snapshot, seconds)
         row = self.spent(snapshot, seconds)
-        row |= dict.fromkeys(METRICS, math.nan)
+        row |= dict.fromkeys([*METRICS, *self.own, *names("overhead")], math.nan) | {
+            "evaluation_seconds": self.rows[-1]["evaluation_seconds"]
+        }
         self.rows.append(row)
         if row[self._axis] <= self._budget:
             self._last = len(self.rows) - 1, snapshot, seconds
@@ -146,27 +148,29 @@ class ToTheBudget:
 def _judged(trial: Trial, ended: Ended) -> Record:
     """The last record within the budget, and the start; a trial that diverged has no metrics."""
     rows, sound = ended.recorder.rows, ended.outcome != "diverged"
+    metrics = [*METRICS, *ended.recorder.own]
     within = [row for row in rows if row[trial.axis] <= trial.budget]
     judged = {
         "outcome": ended.outcome,
         "reason": ended.reason,
         "start": rows[0][trial.axis],
-        "started": _finite(rows[0]),
+        "started": _finite(rows[0], metrics),
         "records": len(within),
     }
     if not within:
         reason = f"the start alone cost {rows[0][trial.axis]:g} {trial.axis}, more than the budget of {trial.budget:g}"
-        return {**judged, "reason": reason, **dict.fromkeys(METRICS)}
+        return {**judged, "reason": reason, **dict.fromkeys(metrics)}
     last = within[-1]
     costs = {cost: last[cost] for cost in COSTS}
     return {
-        **judged, "iterations": int(last["iteration"]), **costs, **(_finite(last) if sound else dict.fromkeys(METRICS)),
+        **judged, "iterations": int(last["iteration"]), **costs,
+        **(_finite(last, metrics) if sound else dict.fromkeys(metrics)),
     }  # fmt: skip
 
 
-def _finite(row: Mapping[str, float]) -> dict[str, float | None]:
+def _finite(row: Mapping[str, float], metrics: Iterable[str]) -> dict[str, float | None]:
     """The metrics of a record; None for what is not finite."""
-    return {name: float(row[name]) if math.isfinite(row[name]) else None for name in METRICS}
+    return {name: float(row[name]) if math.isfinite(row[name]) else None for name in metrics}
 
 
 class TrialLog:
@@ -186,10 +190,14 @@ class TrialLog:
                 except (ValueError, KeyError, TypeError):
                     continue
 
-    def finished(self, key: str) -> bool:
-        """Whether a trial need not be run again; one that failed, or that does not tell its start, is."""
+    def finished(self, key: str, metric: str = "primal") -> bool:
+        """Whether a trial need not be run again; one that failed, or that does not tell its start, is.
+
+        So is one that was not judged by this metric, where it is the user's own.
+        """
         record = self.records.get(key, {})
-        return record.get("outcome", "failed") != "failed" and "started" in record
+        known = metric in METRICS or metric in record
+        return record.get("outcome", "failed") != "failed" and "started" in record and known
 
     def add(self, key: str, record: Record) -> None:
         """Keep a trial."""

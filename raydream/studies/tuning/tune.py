@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from raydream.checks import choice, positive, whole
+from raydream.columns import column
+from raydream.columns.own import directions_of
 from raydream.storage.describe import name_of
 from raydream.studies.defaults import SEARCH, SPACE, TRIALS
 from raydream.studies.named import checked_seeds, named_kinds
@@ -36,6 +38,7 @@ def tune(
     share: float | None = None,
     seeds: Iterable[int] = (0,),
     metric: str = "primal",
+    metrics: Mapping[str, Any] | None = None,
     start: tuple[Any, Any] | None = None,
     widen: int = 3,
     refine: int = 0,
@@ -59,6 +62,7 @@ def tune(
     share      of every method's finite space, in the place of `trials`
     seeds      a configuration is judged by its median over these
     metric     the column of the history by which trials are judged, at the last record within the budget
+    metrics    columns of one's own, as in `run`
     start      (x0, y0) with y0 in Y; by default the problem's own
     widen      how often a range may grow tenfold because a winner lies at its edge, for all methods alike
     refine     how many more configurations of each method are tried around its winner, in the end
@@ -70,20 +74,21 @@ def tune(
     """
     choice("axis", axis, AXES)
     choice("search", search, SEARCHES)
-    choice("metric", metric, METRICS)
     budget = positive("budget", budget) if axis == "seconds" else whole("budget", budget, 1)
     for name, value in (("trials", trials), ("workers", workers)):
         if value is not None:
             whole(name, value, 1)
     kinds, numbers = named_kinds(methods), checked_seeds(seeds)
     _refuse_rounds_of_one(axis, kinds)
-    setting = Setting.around(problem, topology, kinds.values(), start)
+    setting = Setting.around(problem, topology, kinds.values(), start, metrics)
+    own = directions_of(setting.metrics)
+    judged_by = column(choice("metric", metric, [*METRICS, *own]), own)
     grids = {label: grid_of(space, label, kind, list(kinds)) for label, kind in kinds.items()}
     counts = _counts(grids, search, trials, share)
     root, identity = None if directory is None else Path(directory), setting.identity()
     admission = Affordable(Starts(setting, axis, identity, root), budget)
     with Workers(setting, workers, address or os.environ.get("RAY_ADDRESS")) as each:
-        race = Race(kinds, numbers, budget, axis, metric, TrialLog(root), identity, admission, each, progress, root)
+        race = Race(kinds, numbers, budget, axis, judged_by, TrialLog(root), identity, admission, each, progress, root)
         hunt = Hunt(race, search, whole("seed", seed), counts, grids, {})
         hunt.begin()
         order = hunt.run(whole("widen", widen))
@@ -91,8 +96,8 @@ def tune(
             order = hunt.refine(order, refine)
     about = {
         "methods": {label: name_of(kind) for label, kind in kinds.items()},
-        "seeds": numbers, "space": space if isinstance(space, str) else "given", "identity": identity,
-        "said": {label: judge(order[label], name_of(kind), metric)[1] for label, kind in kinds.items()},
+        "seeds": numbers, "space": space if isinstance(space, str) else "given", "identity": identity, "metrics": own,
+        "said": {label: judge(order[label], name_of(kind), judged_by)[1] for label, kind in kinds.items()},
         **hunt.about(),
     }  # fmt: skip
     records = [race.log.records[key] for key in race.used]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import raydream
 from raydream.algorithms.facts import Range
+from raydream.columns import Column, column
 from raydream.storage.files import write_json
 from raydream.studies.kept import keep_start, setting_again, written
 from raydream.studies.named import kind_again
@@ -53,11 +54,16 @@ class Tuning:
         return {label: self.kinds[label](**winner["parameters"]) for label, winner in self.winners.items()}
 
     @property
+    def judged_by(self) -> Column:
+        """The metric, and which way it is better."""
+        return column(self.metric, self.about.get("metrics", {}))
+
+    @property
     def trials(self) -> "pd.DataFrame":
         """One row per trial; `score` is infinite for one that diverged, failed or could not start."""
         import pandas as pd
 
-        table = pd.DataFrame([{**record, "score": score_of(record, self.metric)} for record in self.records])
+        table = pd.DataFrame([{**record, "score": score_of(record, self.judged_by)} for record in self.records])
         return table.drop(columns=["key"], errors="ignore")
 
     @property

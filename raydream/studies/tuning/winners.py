@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from raydream.algorithms.facts import Range
-from raydream.columns import column
+from raydream.columns import Column
 from raydream.studies.curves import quantile
 from raydream.studies.statistics import has_followed
 from raydream.studies.tuning.spaces import Grid, Parameters
@@ -27,7 +27,7 @@ class Standing:
     parameters: Parameters
     records: tuple[Record, ...]
 
-    def loss(self, metric: str) -> float:
+    def loss(self, metric: Column) -> float:
         """The median over seeds of the metric, turned so that less is better."""
         return quantile([loss_of(record, metric) for record in self.records], 0.5)
 
@@ -37,22 +37,22 @@ class Standing:
         return quantile([math.nan if value is None else float(value) for value in found], 0.5)
 
 
-def score_of(record: Record, metric: str) -> float:
+def score_of(record: Record, metric: Column) -> float:
     """The metric of a trial; infinitely bad where there is none."""
-    value = record.get(metric)
+    value = record.get(metric.name)
     return _sign(metric) * math.inf if value is None else float(value)
 
 
-def loss_of(record: Record, metric: str) -> float:
+def loss_of(record: Record, metric: Column) -> float:
     """The metric of a trial, turned so that less is better."""
     return _sign(metric) * score_of(record, metric)
 
 
-def _sign(metric: str) -> int:
-    return 1 if column(metric).better == "less" else -1
+def _sign(metric: Column) -> int:
+    return 1 if metric.better == "less" else -1
 
 
-def ranked(tried: Iterable[Trial], records: Iterable[Record], metric: str, labels: Iterable[str]) -> Ranked:
+def ranked(tried: Iterable[Trial], records: Iterable[Record], metric: Column, labels: Iterable[str]) -> Ranked:
     """The configurations of each method, best first; those that are alike in the order of the trials."""
     found: dict[str, dict[str, tuple[Parameters, list[Record]]]] = {label: {} for label in labels}
     for trial, record in zip(tried, records, strict=True):
@@ -64,20 +64,20 @@ def ranked(tried: Iterable[Trial], records: Iterable[Record], metric: str, label
     return {label: sorted(those, key=lambda one: one.loss(metric)) for label, those in standings.items()}
 
 
-def best_third(order: list[Standing], metric: str) -> list[Parameters]:
+def best_third(order: list[Standing], metric: Column) -> list[Parameters]:
     """Those that go on to the next round of halving: a third, of which each has a finite score."""
     sound = [standing for standing in order if math.isfinite(standing.loss(metric))]
     return [standing.parameters for standing in sound[: -(-len(order) // 3)]]
 
 
-def judge(order: list[Standing], name: str, metric: str) -> tuple[Winner | None, str]:
+def judge(order: list[Standing], name: str, metric: Column) -> tuple[Winner | None, str]:
     """The winner, if there is one, and what is to be said of it."""
     if not order or not math.isfinite(order[0].loss(metric)):
         return None, "no trial came to its budget with a finite score"
     first = order[0]
-    score, started = first.median(metric), first.median(metric, at_start=True)
+    score, started = first.median(metric.name), first.median(metric.name, at_start=True)
     if not _sign(metric) * (started - score) > MOVED * abs(started) and math.isfinite(started):
-        return None, f"nothing beat the start ({metric} {started:.6g})"
+        return None, f"nothing beat the start ({metric.name} {started:.6g})"
     tied = sum(abs(one.loss(metric) - first.loss(metric)) <= SAME * abs(first.loss(metric)) for one in order[1:])
     primal, gap = first.median("primal"), first.median("dual_gap")
     winner = {"name": name, "parameters": first.parameters, "score": score, "started": started, "tied": tied}

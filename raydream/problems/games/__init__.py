@@ -1,0 +1,1 @@
+"""Problems that are drawn rather than read: policy evaluation, a toy GAN, a game without strong concavity."""

@@ -1,0 +1,1 @@
+"""Problems posed on rows of data: classification and regression against an adversary."""
