@@ -1,160 +1,186 @@
-"""What figures 1 and 2 share: tune every method by one rule, compare the winners over seeds, write what was found.
+"""What figures 1 and 2 share: carry out their study files, and tell and draw what came of them.
 
-The rule, the same for all methods: successive halving over the same number of configurations, drawn from each
-method's own grid, judged by P(x_bar) at the budget (SFO calls for figure 1, rounds for figure 2); then the winners
-run with other seeds up to the same budget. Nothing is tuned by hand.
+The rule, the same for all methods, is in the study files: the same number of configurations of every method, drawn from
+the same ranges of steps and the method's own values of the rest, by successive halving at equal budgets, each judged by
+P(x_bar) at the budget after its own start; then the winners run with ten other seeds up to the same budget. Nothing is
+tuned by hand.
 """
 
-import argparse
 import json
-import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
+from sweeps import grouped, options, publish, short, table
 
 import raydream as rd
 from raydream.report.theme import colour
+from raydream.studies.statistics import has_followed, median_interval, paired_difference
 
 HERE = Path(__file__).resolve().parent
-METHODS = ("dream", "dm-hsgd", "gt-da", "gt-gda", "gt-srvr")
-SPACES = {"paper": "paper", "balanced": "wide"}  # the literal problem with the paper's grids; ours with wider ones
-TRIALS = {"paper": 9, "balanced": 27}  # configurations of each method; on the literal problem hardly anything moves
-AXES = {"sfo": "SFO calls", "rounds": "communication rounds", "bytes": "bytes sent"}
+AXES = {"sfo": "SFO calls", "rounds": "rounds", "bytes": "bytes sent"}
+QUICK = {"seeds": 2, "tuning": {"search": "halving", "trials": 3, "seeds": [100], "widen": 0}}
+POINTS = 120  # of a curve
 
 
-def problem_for(name: str, scaling: str, agents: int = 8) -> Any:
-    """The paper's problem on a data set: literally (theta = 1e-5), or balanced."""
-    options = {"samples": 1600, "features": 40, "seed": 1} if name == "synthetic" else {}
-    features, labels = rd.data.load(name, progress=False, **options)
-    theta = 1e-5 if scaling == "paper" else 1e-3
-    return rd.problems.RobustLogisticRegression(features, labels, agents, scaling=scaling, theta=theta)
+def file_of(name: str, quick: bool) -> dict[str, Any]:
+    """A study file; the quick one has small synthetic data, few draws and two seeds."""
+    found = tomllib.loads((HERE / "studies" / f"{name}.toml").read_text())
+    if quick:
+        found |= QUICK
+        found["problem"][0] |= {"data": ["synthetic"], "samples": 320, "features": 12}
+        found["budget"] |= {"amount": 40} if "amount" in found["budget"] else {"passes": 40}
+    return found
 
 
-def budget_for(axis: str, problem: Any, quick: bool) -> int:
-    """Eight passes over the data, or three hundred rounds."""
-    if axis == "sfo":
-        return (4 if quick else 8) * problem.total
-    return 120 if quick else 300
+def rows_of(name: str, study: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Every run at the last record within its budget, and every method's tuning, as plain rows."""
+    runs, tuned = [], []
+    for cell, comparison in study.comparisons.items():
+        finals = study.finals[study.finals.cell == cell]
+        budget = comparison.results[finals.method.iloc[0], finals.seed.iloc[0]].record.settings.limits.given()
+        for row in finals.itertuples():
+            spent = {one: int(getattr(row, one)) for one in ("iteration", *AXES)}
+            reached = {one: float(getattr(row, one)) for one in ("started", "primal", "grad_norm", "dual_gap")}
+            about = {"study": name, "cell": cell, "budget": float(next(iter(budget.values())))}
+            runs.append({**about, "method": row.method, "seed": row.seed, **spent, **reached})
+        for row in study.tunings[cell].table.itertuples():
+            tuned.append({
+                "study": name, "cell": cell, "method": row.method, "configurations": row.configurations,
+                "trials": row.trials, "diverged": row.diverged, "parameters": json.dumps(row.parameters),
+                "edges": ", ".join(row.at_edge) or "no", "remark": row.remark or "none",
+            })  # fmt: skip
+    return runs, tuned
 
 
-def tuned_comparison(name: str, scaling: str, axis: str, out: Path, quick: bool) -> tuple[Any, Any, int]:
-    """Tune all methods on one problem, and compare the winners over three seeds."""
-    problem = problem_for(name, scaling)
-    ring = rd.topology.ring(8, self_weight=0.999)
-    budget = budget_for(axis, problem, quick)
-    folder = out / f"{name}-{scaling}"
-    tuning = rd.tune(
-        problem, ring, METHODS, budget=budget, axis=axis, space=SPACES[scaling], search="halving",
-        trials=4 if quick else TRIALS[scaling], directory=folder / "tuning", progress=True,
-    )  # fmt: skip
-    limit = {"max_sfo": budget} if axis == "sfo" else {"max_rounds": budget}
-    comparison = rd.compare(
-        problem, ring, tuning.best, seeds=(1, 2) if quick else (1, 2, 3), backend="local", record_every=1,
-        directory=folder / "runs", progress=True, **limit,
-    )  # fmt: skip
-    return tuning, comparison, budget
+def text_of(tables: dict[str, list[dict[str, Any]]]) -> tuple[str, str]:
+    """What is decided on each problem, and the numbers behind it."""
+    axis = tables["setting"][0]["axis"]
+    sentences, parts = [], []
+    for (study, cell), mine in grouped(tables["runs"], "study", "cell").items():
+        tuned = [row for row in tables["tuned"] if (row["study"], row["cell"]) == (study, cell)]
+        sentences.append(f"- {_sentence(cell, mine, axis)}")
+        parts.append(f"\n## {study}: {cell}\n\n{_numbers(mine, tuned)}")
+    body = [
+        __doc__.split("\n\n", 1)[1],
+        "P, medians over seeds with bootstrap intervals; a lead is named where the 95 % interval of the paired "
+        "differences excludes 0, and `followed` counts the runs whose dual gap P(x_bar) - f(x_bar, y_bar) is less than "
+        "what P has gained.\n",
+        "\n".join(sentences),
+        *parts,
+    ]
+    first, *rest = sentences
+    return "\n".join([first[2:], *(one[2:] for one in rest)]).replace("\n", " "), "\n".join(body)
 
 
-def final_values(comparison: Any, axis: str, budget: int) -> pd.DataFrame:
-    """For each method the median over seeds of P at the last record within the budget, and what it had spent."""
-    history = comparison.history
-    within = history[history[axis] <= budget]
-    last = within.sort_values("iteration").groupby(["method", "seed"]).tail(1)
-    spent = ["primal", "grad_norm", "consensus", "sfo", "rounds", "bytes", "iteration"]
-    table = last.groupby("method")[spent].median()
-    table["start"] = history[history.iteration == 0].primal.iloc[0]
-    return table.sort_values("primal").reset_index()
+def _by_method(rows: list[dict[str, Any]], name: str) -> dict[str, dict[int, float]]:
+    return {method: {row["seed"]: row[name] for row in mine} for (method,), mine in grouped(rows, "method").items()}
 
 
-def figure(curves: pd.DataFrame, axis: str) -> go.Figure:
-    """P against each of the three prices, a row per problem."""
-    problems = list(dict.fromkeys(curves.problem))
+def _sentence(cell: str, rows: list[dict[str, Any]], axis: str) -> str:
+    """Who leads on one problem, as far as the seeds decide it."""
+    values = _by_method(rows, "primal")
+    medians = {method: float(np.median(list(of.values()))) for method, of in values.items()}
+    order = sorted(medians, key=lambda method: medians[method])
+    compared = {one: paired_difference(*_pairs(values, order[0], one)) for one in order[1:]}
+    behind, equal = [o for o in order[1:] if compared[o].decided], [o for o in order[1:] if not compared[o].decided]
+    start, budget = rows[0]["started"], rows[0]["budget"]
+    text = f"{cell}, at {short(budget)} {AXES[axis]}, from P = {start:.4g}: "
+    text += f"{order[0]} has the least, {medians[order[0]]:.4g}"
+    if behind:
+        text += f", ahead of {', '.join(f'{one} ({medians[one]:.4g})' for one in behind)}"
+    if equal:
+        text += f"; undecided against {', '.join(f'{one} ({medians[one]:.4g})' for one in equal)}"
+    lost = [m for (m,), mine in grouped(rows, "method").items() if not all(map(_followed, mine))]
+    text += f"; y has not followed in some runs of {', '.join(lost)}" if lost else ""
+    return text + "."
+
+
+def _pairs(values: dict[str, dict[int, float]], first: str, second: str) -> tuple[list[float], list[float]]:
+    shared = [seed for seed in values[first] if seed in values[second]]
+    return [values[first][seed] for seed in shared], [values[second][seed] for seed in shared]
+
+
+def _followed(row: dict[str, Any]) -> bool:
+    return has_followed(row["started"], row["primal"], float("nan") if row["dual_gap"] is None else row["dual_gap"])
+
+
+def _numbers(rows: list[dict[str, Any]], tuned: list[dict[str, Any]]) -> str:
+    """The table of one problem: what each method reached and spent, its parameters, and what to know of them."""
+    shown = []
+    for (method,), mine in grouped(rows, "method").items():
+        middle, low, high, _ = median_interval([row["primal"] for row in mine])
+        spent = {one: float(np.median([row[one] for row in mine])) for one in ("grad_norm", "dual_gap", *AXES)}
+        (search,) = [row for row in tuned if row["method"] == method]
+        said = " ".join(f"{name}={value}" for name, value in json.loads(search["parameters"]).items())
+        shown.append({
+            "method": method, "P": f"{middle:.5g}", "interval": f"{low:.5g} to {high:.5g}", **spent,
+            "followed": f"{sum(map(_followed, mine))} of {len(mine)}", "tried": search["configurations"],
+            "parameters": said, "edges": search["edges"],
+        })  # fmt: skip
+    shown.sort(key=lambda row: float(row["P"]))
+    missing = [f"{row['method']}: {row['remark']}" for row in tuned if row["parameters"] == "{}"]
+    columns = {"method": "method", "P": "P", "interval": "95 % interval", "grad_norm": "norm of its gradient",
+               "dual_gap": "dual gap", "followed": "followed", **AXES, "tried": "configurations tried",
+               "parameters": "parameters", "edges": "at an edge"}  # fmt: skip
+    return table(shown, columns) + ("".join(f"\n\nNo winner: {one}." for one in missing))
+
+
+def figure(studies: dict[str, Any], axis: str) -> go.Figure:
+    """P against each of the three prices, a row per problem: medians, with the range of the seeds."""
+    cells = [(name, cell, comparison) for name, s in studies.items() for cell, comparison in s.comparisons.items()]
     order = [axis, *(other for other in AXES if other != axis)]
-    titles = [f"{problem}" if column == 0 else "" for problem in problems for column in range(3)]
-    page = make_subplots(rows=len(problems), cols=3, subplot_titles=titles, horizontal_spacing=0.07)
-    for row, problem in enumerate(problems, 1):
+    titles = [f"{cell}: against {AXES[x]}" for _, cell, _ in cells for x in order]
+    page = make_subplots(rows=len(cells), cols=3, subplot_titles=titles, horizontal_spacing=0.06, vertical_spacing=0.08)
+    methods = dict.fromkeys(method for _, _, comparison in cells for method, _ in comparison.results)
+    for row, (_, _, comparison) in enumerate(cells, 1):
+        start = max(result.history.primal.iloc[0] for result in comparison.results.values())
         for column, x in enumerate(order, 1):
-            part = curves[(curves.problem == problem) & (curves.axis == x)]
-            for method in METHODS:
-                line = part[part.method == method].dropna(subset=["median"])
-                page.add_scatter(
-                    x=line.x, y=line["median"], name=method, legendgroup=method, mode="lines",
-                    showlegend=row == column == 1, line={"color": colour(method), "width": 2}, row=row, col=column,
-                )  # fmt: skip
-            page.update_xaxes(title_text=AXES[x], row=row, col=column)
+            curves = comparison.curves(x=x, y="primal", points=POINTS, quantiles=(0.0, 1.0))
+            for method in methods:
+                part = curves[(curves.method == method) & curves["median"].notna()]
+                look = {"color": colour(method), "width": 2}
+                ends = {"legendgroup": method, "showlegend": False, "hoverinfo": "skip", "mode": "lines"}
+                page.add_scatter(x=part[x], y=part.high, line={"width": 0}, **ends, row=row, col=column)
+                page.add_scatter(x=part[x], y=part.low, line={"width": 0}, fill="tonexty", fillcolor=_faint(method),
+                                 **ends, row=row, col=column)  # fmt: skip
+                page.add_scatter(x=part[x], y=part["median"], name=method, legendgroup=method, mode="lines",
+                                 showlegend=row == column == 1, line=look, row=row, col=column)  # fmt: skip
+            low = min(result.history.primal.min() for result in comparison.results.values())
+            page.update_yaxes(range=[low - 0.03 * (start - low), start + 0.05 * (start - low)], row=row, col=column)
         page.update_yaxes(title_text="P(x̄)", row=row, col=1)
+    page.update_annotations(font_size=13)
     legend = {"orientation": "h", "y": 1.0, "yanchor": "top", "yref": "container", "x": 0.05}
-    page.update_layout(height=300 * len(problems) + 60, width=1250, template="plotly_white", legend=legend)
-    page.update_layout(margin={"l": 70, "r": 20, "t": 70, "b": 50})
-    return page
+    page.update_layout(height=310 * len(cells) + 70, width=1250, template="plotly_white", legend=legend)
+    return page.update_layout(margin={"l": 70, "r": 20, "t": 80, "b": 40})
 
 
-def say(table: pd.DataFrame, problem: str, axis: str) -> str:
-    """One honest sentence about a problem, from its table."""
-    start, rows = table.start.iloc[0], table.sort_values("primal").reset_index(drop=True)
-    best, second = rows.iloc[0], rows.iloc[1]
-    dream = rows[rows.method == "dream"].iloc[0]
-    place = int(rows.index[rows.method == "dream"][0]) + 1
-    gain = (start - best.primal) / abs(start)
-    if gain < 1e-3:
-        verdict = f"nothing moves: the best method lowers P by {100 * gain:.2g} % of its starting value"
-    elif place == 1:
-        verdict = f"DREAM is ahead: P = {dream.primal:.4g}, next {second.method} with {second.primal:.4g}"
-    else:
-        leader = f"{best.method} reaches {best.primal:.4g}"
-        verdict = f"DREAM is number {place} of {len(rows)} with P = {dream.primal:.4g}; {leader}"
-    return f"- {problem}, at the {AXES[axis]} budget: {verdict} (start {start:.4g})."
+def _faint(method: str) -> str:
+    red, green, blue = (int(colour(method)[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.15)"
 
 
-def main(axis: str, number: int) -> None:
+def main(name: str, description: str, axis: str, studies: tuple[str, ...], title: str) -> None:
     """The whole figure."""
-    parser = argparse.ArgumentParser(
-        description=f"Figure {number} of the DREAM paper: P against {AXES[axis]}, tuned honestly."
-    )
-    parser.add_argument("--quick", action="store_true", help="small synthetic data, a few configurations")
-    parser.add_argument("--data", nargs="*", help="data sets (default: a9a w8a ijcnn1; --quick: synthetic)")
-    parser.add_argument("--scalings", nargs="*", default=["balanced", "paper"])
-    parser.add_argument("--out", type=Path, help="where results go (default: experiments/results/figure_N)")
-    arguments = parser.parse_args()
-    name = f"figure_{number}_{axis}"
-    out = arguments.out or HERE / "results" / (name + ("_quick" if arguments.quick else ""))
-    out.mkdir(parents=True, exist_ok=True)
-    began = time.monotonic()
-    tables, curves, lines, best = [], [], [], {}
-    for data in arguments.data or (["synthetic"] if arguments.quick else ["a9a", "w8a", "ijcnn1"]):
-        for scaling in arguments.scalings:
-            label = f"{data}, {scaling} scaling"
-            tuning, comparison, budget = tuned_comparison(data, scaling, axis, out, arguments.quick)
-            table = final_values(comparison, axis, budget)
-            table.insert(0, "problem", label)
-            tables.append(table)
-            for x in AXES:
-                curve = comparison.curves(x=x, y="primal", points=80)
-                curves.append(curve.assign(problem=label, axis=x).rename(columns={x: "x"}))
-            best[label] = {method: repr(winner) for method, winner in tuning.best.items()}
-            lines.append(say(table, label, axis))
-            print(lines[-1], flush=True)
-    minutes = (time.monotonic() - began) / 60
-    everything, drawn = pd.concat(tables), pd.concat(curves)
-    target = out if arguments.quick or arguments.data or arguments.out else HERE / "findings"
-    target.mkdir(parents=True, exist_ok=True)
-    everything.to_csv(target / f"{name}.csv", index=False, float_format="%.8g")
-    drawn.to_csv(out / "curves.csv", index=False, float_format="%.6g")
-    (target / f"{name}_winners.json").write_text(json.dumps(best, indent=1) + "\n")
-    figure(drawn, axis).write_html(out / f"{name}.html", include_plotlyjs=True, config={"displayModeBar": False})
-    text = "\n".join([
-        f"# Figure {number}: P against {AXES[axis]}", "",
-        "Ring of 8 with self weight 0.999; every method tuned by one rule (see `experiments/figures.py`), judged at "
-        "the budget; medians over three other seeds. P at the start, and the winners' parameters, are in the files "
-        f"beside this one. The last {minutes:.0f} minutes of the work were spent in one go; finished parts of earlier "
-        "runs are reused.", "", *lines, "",
-    ])  # fmt: skip
-    (target / f"{name}.md").write_text(text)
-    print(f"figure: {out / f'{name}.html'}")
-
-
-if __name__ == "__main__":
-    raise SystemExit("run figure_1_sfo.py or figure_2_rounds.py")
+    given = options(name, description)
+    quick = given.size != "full"
+    found = {
+        one: rd.study(file_of(one, quick), given.out / one, workers=given.workers, progress=not quick)
+        for one in (studies[:1] if quick else studies)
+    }
+    runs, tuned = [], []
+    for one, study in found.items():
+        more, further = rows_of(one, study)
+        runs, tuned = runs + more, tuned + further
+        trials = sum(record["took"] for tuning in study.tunings.values() for record in tuning.records)
+        spent = sum(r.history.seconds.iloc[-1] for c in study.comparisons.values() for r in c.results.values())
+        given.seconds[one] = float(trials + spent)
+    tables = {"setting": [{"axis": axis}], "runs": runs, "tuned": tuned}
+    publish(given, title, text_of, tables)
+    page = figure(found, axis)
+    page.write_html(given.out / "figure.html", include_plotlyjs=True)
+    if not quick:
+        page.write_image(HERE / "findings" / f"{name}.png", scale=1.5)

@@ -1,14 +1,17 @@
-"""Write README.md of this folder: one line per script, with what it found taken from findings/.
+"""Write the texts of findings/ anew from their CSV files, and README.md of this folder from the texts.
 
     python experiments/make_readme.py
 
-The text around the table stays as it is; only what stands between the two marks is made anew. What a script found is
-the list in its text, or, where there is none, the first paragraph; a script without findings is listed as not yet run.
+README.md has one line per script; the text around the table stays as it is, only what stands between the two marks is
+made anew. What a script found is the list in its text, or, where there is none, the first paragraph; a script without
+findings is listed as not yet run.
 """
 
 import ast
 import re
 from pathlib import Path
+
+import texts
 
 HERE = Path(__file__).resolve().parent
 MARKS = ("<!-- table -->", "<!-- /table -->")
@@ -19,14 +22,14 @@ ORDER = (
     "table_1_scaling",
     "speedup",
 )  # the paper's own; ablations follow
-PARTS = {"sweeps", "valley", "vectorised", "make_readme", "figures"}  # what scripts share, and this one
+PARTS = {"figures", "make_readme"}  # can be started, but are no experiments
 
 
-def line(script: Path) -> str:
+def line(script: Path, findings: Path) -> str:
     """script | artefact | time | finding."""
     opening = (ast.get_docstring(ast.parse(script.read_text())) or "").splitlines()[0]
     artefact = opening.split(". ")[0].rstrip(".").replace("|", "\\|")
-    text = HERE / "findings" / f"{script.stem}.md"
+    text = findings / f"{script.stem}.md"
     if not text.exists():
         return f"| `{script.name}` | {artefact} | – | not yet run in full |"
     written = text.read_text()
@@ -37,15 +40,29 @@ def line(script: Path) -> str:
     return f"| `{script.name}` | {artefact} | {took} | {found} [More](findings/{script.stem}.md) |"
 
 
-def main() -> None:
-    scripts = [path for path in HERE.glob("*.py") if path.stem not in PARTS]
-    scripts.sort(key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem))
-    made = ["| script | artefact | full run | found |", "| --- | --- | --- | --- |", *map(line, scripts)]
-    readme = HERE / "README.md"
-    before, rest = readme.read_text().split(MARKS[0], 1)
+def scripts() -> list[Path]:
+    """What can be started: the paper's own first, then by name."""
+    those = [path for path in HERE.glob("*.py") if path.stem not in PARTS and "__main__" in path.read_text()]
+    return sorted(those, key=lambda path: (ORDER.index(path.stem) if path.stem in ORDER else len(ORDER), path.stem))
+
+
+def renewed(text: str, findings: Path = HERE / "findings") -> str:
+    """The text of README.md with its table made anew."""
+    before, rest = text.split(MARKS[0], 1)
     after = rest.split(MARKS[1], 1)[1]
-    readme.write_text(f"{before}{MARKS[0]}\n" + "\n".join(made) + f"\n{MARKS[1]}{after}")
-    print(f"{len(scripts)} scripts: {readme}")
+    made = ["| script | artefact | full run | found |", "| --- | --- | --- | --- |"]
+    made += [line(script, findings) for script in scripts()]
+    return f"{before}{MARKS[0]}\n" + "\n".join(made) + f"\n{MARKS[1]}{after}"
+
+
+def main() -> None:
+    for text in (HERE / "findings").glob("*.md"):
+        made = texts.rendered(text.parent, text.stem)
+        if made is not None:
+            text.write_text(made)
+    readme = HERE / "README.md"
+    readme.write_text(renewed(readme.read_text()))
+    print(f"{len(scripts())} scripts: {readme}")
 
 
 if __name__ == "__main__":

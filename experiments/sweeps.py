@@ -21,23 +21,39 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import texts
+from intervals import Comparison
 from scipy import stats
+from texts import FINDINGS, Tables, short, table
+
+__all__ = [
+    "best_of_grid",
+    "grouped",
+    "median",
+    "options",
+    "publish",
+    "run_all",
+    "save_figure",
+    "score",
+    "short",
+    "slope",
+    "table",
+]
 
 HERE = Path(__file__).resolve().parent
-FINDINGS = HERE / "findings"
 Job = dict[str, Any]
 
 
 def options(name: str, description: str) -> argparse.Namespace:
     """The command line that all scripts share; `size` is "tiny", "quick" or "full"."""
     parser = argparse.ArgumentParser(prog=f"{name}.py", description=description)
-    parser.add_argument("--quick", action="store_true", help="smaller: under two minutes on two cores")
-    parser.add_argument("--tiny", action="store_true", help="smallest: some seconds, for tests")
+    parser.add_argument("--quick", action="store_true", help="a few runs, which decide nothing: some seconds")
+    parser.add_argument("--tiny", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, default=HERE / "results" / name, help="where results go")
     parser.add_argument("--findings", action="store_true", help="write findings/ also when not run in full")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: the cores)")
+    parser.add_argument("--workers", type=int, help="processes (default: the cores; 1 with --quick)")
     given = parser.parse_args()
-    given.workers = 1 if given.tiny else given.workers
+    given.workers = given.workers or (1 if given.quick or given.tiny else os.cpu_count() or 1)
     given.size = "tiny" if given.tiny else "quick" if given.quick else "full"
     given.name, given.seconds = name, {}
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -71,7 +87,128 @@ def run_all(function: Callable[[Job], dict[str, Any]], jobs: Iterable[Job], give
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
     given.seconds |= {_key(job): done[_key(job)]["seconds"] for job in jobs}
-    return [{**job, **done[_key(job)]} for job in jobs]
+    return [{**job, **_plain(done[_key(job)])} for job in jobs]
+
+
+def tuned(
+    function: Callable[[Job], dict[str, Any]],
+    groups: list[Job],
+    steps: Iterable[float],
+    given: Any,
+    *,
+    cost: str,
+    rehearsals: int,
+    seeds: int,
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """(every run of the search for a step, every run with the step that was found, on other seeds).
+
+    Each group tries the steps of the common grid from the largest downwards on the seeds 1000, 1001, ..., until all
+    runs with the best one have a cost and two smaller ones are no better; `chosen` says which is best. The second list
+    has the seeds 0, 1, ...
+    """  # fmt: skip
+    tried: list[list[dict[str, Any]]] = [[] for _ in groups]
+    searching = list(range(len(groups)))
+    for step in sorted(steps, reverse=True):
+        jobs = [{**groups[g], "eta": step, "seed": 1000 + r} for g in searching for r in range(rehearsals)]
+        rows = run_all(function, jobs, given)
+        for place, g in enumerate(searching):
+            tried[g] += rows[place * rehearsals : (place + 1) * rehearsals]
+        searching = [g for g in searching if not _settled(tried[g], cost, step)]
+    best = [chosen(mine, cost) for mine in tried]
+    jobs = [{**group, "eta": eta, "seed": s} for group, eta in zip(groups, best, strict=True) for s in range(seeds)]
+    return [row for mine in tried for row in mine], run_all(function, jobs, given)
+
+
+def chosen(rows: list[dict[str, Any]], cost: str) -> float:
+    """The step with which most runs have a cost, and these the least geometric mean; the smallest if none has any."""
+    scores = {eta: (*score(mine, cost), eta) for (eta,), mine in grouped(rows, "eta").items()}
+    return min(scores, key=lambda eta: scores[eta])
+
+
+def score(rows: list[dict[str, Any]], cost: str) -> tuple[int, float]:
+    """(minus the number of runs that have a cost, the mean logarithm of it): less is better."""
+    costs = [row[cost] for row in rows if row[cost] is not None]
+    return -len(costs), float(np.mean(np.log(costs))) if costs else 0.0
+
+
+def _settled(rows: list[dict[str, Any]], cost: str, step: float) -> bool:
+    """Whether every run with the best step has a cost, and two smaller ones have been tried."""
+    best = chosen(rows, cost)
+    reached = all(row[cost] is not None for row in rows if row["eta"] == best)
+    return reached and len({row["eta"] for row in rows if step <= row["eta"] < best}) >= 2
+
+
+def publish(given: Any, title: str, text_of: Any, tables: Any, *old: Any) -> Tables:
+    """`texts.publish`, or the old way for a script that gives (summary, body) instead of a function."""
+    if callable(text_of):
+        return texts.publish(given, title, text_of, tables)
+    return _publish_text(given, title, text_of, tables, *old)
+
+
+def save_figure(given: Any, figure: Any) -> None:
+    """An interactive page that opens without a network: plotly.js is inside, so it stays among the results."""
+    figure.update_layout(template="plotly_white")
+    figure.write_html(given.out / "figure.html", include_plotlyjs=True)
+
+
+def add_ratios(figure: Any, name: str, found: dict[str, Comparison], **more: Any) -> None:
+    """Ratios with their intervals, one mark per place; a comparison that has no ratio has no mark."""
+    shown = {place: c for place, c in found.items() if c.complete and np.isfinite(c.high)}
+    above = [c.high - c.ratio for c in shown.values()]
+    below = [c.ratio - c.low for c in shown.values()]
+    figure.add_scatter(
+        x=list(shown), y=[c.ratio for c in shown.values()], name=name, mode="markers",
+        error_y={"array": above, "arrayminus": below}, **more,
+    )  # fmt: skip
+
+
+def grouped(rows: list[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Rows by the values of some columns, in order of appearance."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
+
+
+@cache
+def _pool(workers: int) -> ProcessPoolExecutor:
+    """One pool for the whole script: every fresh process pays for its imports."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _timed(function: Callable[[Job], dict[str, Any]], job: Job) -> dict[str, Any]:
+    began = time.process_time()  # of this process alone: others may share the cores
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # mixing that amplifies is what some of these runs are about
+        answer = function(job)
+    return {**answer, "seconds": round(time.process_time() - began, 3)}
+
+
+def _plain(answer: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name != "seconds"}
+
+
+def _key(job: Job) -> str:
+    return json.dumps(job, sort_keys=True)
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """The finished runs; a last line that was cut off is dropped."""
+    done = {}
+    if path.exists():
+        lines = path.read_text().splitlines()
+        for line in lines:
+            try:
+                entry = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            done[_key(entry["job"])] = entry["answer"]
+        path.write_text("".join(json.dumps({"job": json.loads(key), "answer": a}) + "\n" for key, a in done.items()))
+    return done
+
+
+# For scripts that still render their text from rows in memory; to go with the last of them.
 
 
 def best_of_grid(
@@ -120,7 +257,7 @@ def slope(x: Any, y: Any) -> dict[str, float]:
 
 
 def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Rows as a CSV file; numbers with six digits."""
+    """Rows as a CSV file; numbers with six digits (the old way)."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
@@ -129,18 +266,8 @@ def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
             writer.writerow({name: f"{v:.6g}" if isinstance(v, float) else v for name, v in row.items()})
 
 
-def table(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
-    """Rows as a Markdown table: {column of the rows: heading}."""
-    lines = ["| " + " | ".join(columns.values()) + " |", "| " + " | ".join("---" for _ in columns) + " |"]
-    lines += ["| " + " | ".join(_cell(row.get(name)) for name in columns) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def publish(given: Any, title: str, summary: str, body: str, tables: dict[str, list[dict[str, Any]]]) -> None:
-    """Write the result files, print the text, and keep both under findings/ after a full run.
-
-    `summary` is the one sentence that README.md shows.
-    """
+def _publish_text(given: Any, title: str, summary: str, body: str, tables: Tables) -> Tables:
+    """The old way, for scripts whose text is not yet a function of the files."""
     for stem, rows in tables.items():
         write_csv(given.out / f"{stem}.csv", rows)
     took = f"All runs of the {given.size} size together: {minutes(given):.1f} minutes of one core."
@@ -153,70 +280,10 @@ def publish(given: Any, title: str, summary: str, body: str, tables: dict[str, l
         for stem, rows in tables.items():
             write_csv(FINDINGS / f"{given.name}_{stem}.csv", rows)
     print(f"results: {given.out}")
-
-
-def save_figure(given: Any, figure: Any) -> None:
-    """An interactive page that opens without a network: plotly.js is inside, so it stays among the results."""
-    figure.update_layout(template="plotly_white")
-    figure.write_html(given.out / "figure.html", include_plotlyjs=True)
+    return tables
 
 
 def median(rows: list[dict[str, Any]], name: str) -> float:
     """The median of a column over rows; infinite where fewer than half of them have it."""
     values = [float("inf") if row[name] is None else float(row[name]) for row in rows]
     return float(np.median(values)) if values else float("nan")
-
-
-def grouped(rows: list[dict[str, Any]], *names: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
-    """Rows by the values of some columns, in order of appearance."""
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row)
-    return groups
-
-
-def short(value: float) -> str:
-    """A number for a sentence."""
-    if not np.isfinite(value):
-        return "never" if value > 0 else "–"
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "never"
-    return short(value) if isinstance(value, float) else str(value)
-
-
-@cache
-def _pool(workers: int) -> ProcessPoolExecutor:
-    """One pool for the whole script: every fresh process pays for its imports."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
-
-
-def _timed(function: Callable[[Job], dict[str, Any]], job: Job) -> dict[str, Any]:
-    began = time.process_time()  # of this process alone: others may share the cores
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # mixing that amplifies is what some of these runs are about
-        answer = function(job)
-    return {**answer, "seconds": round(time.process_time() - began, 3)}
-
-
-def _key(job: Job) -> str:
-    return json.dumps(job, sort_keys=True)
-
-
-def _read(path: Path) -> dict[str, dict[str, Any]]:
-    """The finished runs; a last line that was cut off is dropped."""
-    done = {}
-    if path.exists():
-        lines = path.read_text().splitlines()
-        for line in lines:
-            try:
-                entry = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            done[_key(entry["job"])] = entry["answer"]
-        path.write_text("".join(json.dumps({"job": json.loads(key), "answer": a}) + "\n" for key, a in done.items()))
-    return done

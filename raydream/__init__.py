@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from raydream.storage.result import load as load
     from raydream.studies.compare import compare as compare
     from raydream.studies.comparison import Comparison as Comparison
+    from raydream.studies.study.study import Study as Study
+    from raydream.studies.study.study import study as study
     from raydream.studies.tuning.tune import tune as tune
     from raydream.studies.tuning.tuning import Tuning as Tuning
     from raydream.topology import mixing as mixing
@@ -38,12 +40,14 @@ _NAMES = {
     "Range": "raydream.algorithms.facts",
     "RayBackend": "raydream.backends.ray",
     "Result": "raydream.storage.result",
+    "Study": "raydream.studies.study.study",
     "Tuning": "raydream.studies.tuning.tuning",
     "compare": "raydream.studies.compare",
     "load": "raydream.storage.result",
     "mixing": "raydream.topology",
     "resume": "raydream.running.run",
     "run": "raydream.running.run",
+    "study": "raydream.studies.study.study",
     "tune": "raydream.studies.tuning.tune",
 }
 _MODULES = ("algorithms", "constraints", "data", "errors", "problems", "theory", "topology")

@@ -5,6 +5,7 @@ participation, by drawing, and over the shared coin, exactly: E = p E[. | coin 1
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class Copies:
 
     def start(self, R):
         """The states after `init`."""
-        return self._driven(np.arange(R), 0, lambda agents: self.method.init(agents))
+        return self._driven(np.arange(R), 0, self.method.init)
 
     def step(self, state, coins, t):
         """The states after step t, each copy with its own coin."""
@@ -36,8 +37,7 @@ class Copies:
             mine = np.flatnonzero(np.asarray(coins) == coin)
             if mine.size:
                 rows = Tracked(*(part[mine].reshape(-1, part.shape[-1]) for part in state))
-                act = lambda agents, rows=rows, coin=coin: self.method.step(rows, agents, t, coin)  # noqa: E731
-                Z[mine], G[mine], S[mine] = self._driven(mine, t + 1, act)
+                Z[mine], G[mine], S[mine] = self._driven(mine, t + 1, partial(self.method.step, rows, t=t, coin=coin))
         return Z, G, S
 
     def _driven(self, copies, iteration, act):

@@ -59,8 +59,8 @@ class DREAM(Method):
     Differs from the paper: FastMix makes K updates (the printed loop makes K + 1 and returns the K-th) with the
     classical momentum; `momentum="paper"` gives the printed one. q has the default 1. Where D is the change of a
     component gradient, b and q cause (1/q - 1) |E D|^2 more variance than a batch of b q samples, and the paper's
-    bound E|D|^2/(b q) fails unless b (1 - q) <= 1; but at the same b thinning saves gradients and costs rounds. In
-    SFO neither wins always (experiments/findings/ablation_participation.md).
+    bound E|D|^2/(b q) fails unless b (1 - q) <= 1. Measured in SFO, thinning costs more at the same b q, and at the
+    same b it is not decided, while it costs rounds (experiments/findings/ablation_participation.md).
     """
 
     eta: Ascent

@@ -108,6 +108,28 @@ def compare(
 
 
 @command
+def study(
+    file: Annotated[str, typer.Argument(help="A study in TOML; the README has one.")],
+    directory: Annotated[
+        str | None, typer.Option(help="Where it is kept (default: runs/ and the file's name).")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Trials at a time (default: one per CPU).")] = None,
+    address: Annotated[str | None, typer.Option(help="A running Ray, all of whose nodes run trials.")] = None,
+) -> None:
+    """Carry out a study file: problems x networks x methods x seeds, tuned by one rule; go on after an interruption.
+
+    Example: raydream study experiments/studies/figure_1_balanced.toml --directory runs/figure-1
+    """
+    import raydream
+
+    found = raydream.study(file, directory, workers=workers, address=address, progress=True)
+    for cell, comparison in found.comparisons.items():
+        show_comparison(comparison, None, cell)
+    found.save_tables()
+    print(f"Everything is kept in {found.directory}, with all seeds in finals.csv; the report is {found.report()}.")
+
+
+@command
 def tune(
     budget: Annotated[float, typer.Option(help="How much each trial may spend, its start included.")],
     axis: Annotated[str, typer.Option(help="Of what: sfo, rounds or seconds.")] = "sfo",
@@ -120,6 +142,7 @@ def tune(
     share: Annotated[float | None, typer.Option(help="The share of every method's finite space to try.")] = None,
     metric: Annotated[str, typer.Option(help="The column of the history that judges, at the budget.")] = "primal",
     widen: Annotated[int, typer.Option(help="How often steps may be looked for further out.")] = 3,
+    refine: Annotated[int, typer.Option(help="Configurations more around the winner of each method.")] = 0,
     problem: ProblemName = "robust-logistic",
     data: DataName = None,
     agents: Agents = 8,
@@ -143,7 +166,7 @@ def tune(
     folder = Path(directory) if directory is not None else next_free(Path("runs"), "tune")
     tuning = raydream.tune(
         the_problem, network, words(methods), budget=budget if axis == "seconds" else int(budget), axis=axis,
-        space=space, search=search, trials=trials, share=share, metric=metric, widen=widen,
+        space=space, search=search, trials=trials, share=share, metric=metric, widen=widen, refine=refine,
         seeds=numbers("--seeds", seeds), seed=seed, workers=workers, address=address, directory=folder, progress=True,
     )  # fmt: skip
     show_tuning(tuning)

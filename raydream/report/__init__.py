@@ -20,12 +20,13 @@ from raydream.report.figures import (
 )
 from raydream.report.page.page import write_report
 from raydream.report.plot import Plot
+from raydream.report.study.page import write_study
 from raydream.report.tuning.page import write_tuning
 from raydream.studies.tuning.tuning import Tuning
 
 __all__ = [
     "Plot", "convergence", "distances", "ledger", "lyapunov", "mixing_speed", "network", "report", "spectrum",
-    "to_reach", "write_report", "write_tuning",
+    "to_reach", "write_report", "write_study", "write_tuning",
 ]  # fmt: skip
 
 

@@ -85,22 +85,18 @@ def compare(
         raise ValueError('`parallel` needs backend="local": elsewhere every agent is a process already.')
     limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal)
     usual = SEEDS if where.in_process else SEEDS_OF_ACTORS
+    title, missing = "", {}
     if best is not None:
         tuned = taken_from(best, problem, topology, methods, start)
-        problem, topology, start, methods = (
-            tuned.setting.problem, tuned.setting.topology, tuned.setting.start, tuned.winners,
-        )  # fmt: skip
-        numbers = tuned.fresh_seeds(usual) if seeds is None else checked_seeds(seeds)
+        (problem, topology, start), methods = tuned.parts, tuned.winners
+        seeds = tuned.fresh_seeds(usual) if seeds is None else seeds
         if iterations is None and not limits.given():
             limits = Limits(**tuned.limits)
-        tuned.warn(numbers, limits.given())
+        tuned.warn(checked_seeds(seeds), limits.given())
         title, missing = tuned.title, tuned.missing
-    else:
-        for name, given in (("problem", problem), ("topology", topology), ("methods", methods)):
-            if given is None:
-                raise TypeError(f"`{name}` must be given, or `best`, a tuning that says it.")
-        numbers, title, missing = checked_seeds(range(usual) if seeds is None else seeds), "", {}
-    assert topology is not None and methods is not None
+    if problem is None or topology is None or methods is None:
+        raise TypeError("`problem`, `topology` and `methods` must be given, or `best`, a tuning that says them.")
+    numbers = checked_seeds(range(usual) if seeds is None else seeds)
     named = named_methods(methods)
     every = record_every if record_every is not None else 10 if best is None else 1
     settings = Settings(_iterations(iterations, limits, named), every, None, diagnostics, limits)

@@ -24,6 +24,11 @@ class Tuned:
     title: str
     missing: dict[str, str]  # the methods without a winner, and why
 
+    @property
+    def parts(self) -> tuple[Any, Topology, tuple[Any, Any] | None]:
+        """The problem, the network and the start."""
+        return self.setting.problem, self.setting.topology, self.setting.start
+
     def fresh_seeds(self, most: int) -> list[int]:
         """The first seeds on which nothing was chosen."""
         return list(islice((seed for seed in count() if seed not in self.seeds), most))

@@ -267,3 +267,46 @@ def test_the_readme_s_cluster_commands_end_in_a_run(cluster, tmp_path):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "completed" in done.stdout
+
+
+TUNING_PROGRAM = """
+import json, sys, time
+import ray
+import raydream as rd
+from raydream.backends.workers import workers
+from raydream.problems import QuadraticGame
+from waiting import wait_until
+
+
+def node_of(shared, number):
+    time.sleep(0.2)
+    return ray.get_runtime_context().get_node_id()
+
+
+if __name__ == "__main__":
+    address = sys.argv[1]
+    ray.init(address=address, log_to_driver=False)
+    wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == 2, "both nodes")
+    ray.shutdown()
+    with workers(None, None, address) as each:
+        nodes = {node for _, node in each(node_of, range(16))}
+    game = QuadraticGame.random(agents=4, samples=6, dim_x=2, dim_y=3, seed=1)
+    arguments = dict(budget=2000, space={"eta": [0.01, 0.03, 0.1], "gamma": 1.0}, search="grid")
+    spread = rd.tune(game, rd.topology.ring(4), ["gt-gda"], address=address, **arguments)
+    alone = rd.tune(game, rd.topology.ring(4), ["gt-gda"], workers=1, **arguments)
+    json.dump({"nodes": len(nodes), "same": spread.winners == alone.winners}, open(sys.argv[2], "w"))
+"""
+
+
+def test_a_tuning_uses_all_nodes_of_a_named_ray(cluster, tmp_path):
+    """Calls land on both nodes, and trials find there what one process finds."""
+    address, _, environment = cluster
+    program = tmp_path / "tuning_program.py"
+    program.write_text(TUNING_PROGRAM)
+    done = subprocess.run(
+        [sys.executable, str(program), address, str(tmp_path / "told.json")],
+        env={**environment, "PYTHONPATH": os.pathsep.join([str(tmp_path), environment["PYTHONPATH"]])},
+        capture_output=True, text=True, timeout=2 * PATIENCE,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads((tmp_path / "told.json").read_text()) == {"nodes": 2, "same": True}

@@ -61,69 +61,6 @@ def test_a_second_start_runs_nothing_again(tmp_path):
     assert [json.loads(line)["answer"]["seconds"] for line in log.read_text().splitlines()] == spent
 
 
-def test_mixing_that_amplifies_is_found(tmp_path):
-    """One round with the printed momentum has an eigenvalue below -1 on the ring with weights 1/3 (-1.17)."""
-    tables, _ = outcome_of("ablation_mixing", tmp_path)
-    wild = [row for row in tables["runs"] if row["amplifies"] == "True"]
-    assert [(row["topology"], row["K"]) for row in wild] == [("ring, self weight 1/3", "1")]
-    assert abs(float(wild[0]["low"]) + 1.17) < 0.01
-    calm = [row for row in tables["runs"] if row["mixing"] == "FastMix"]
-    assert calm and all(math.isfinite(float(row["rounds"])) for row in calm)
-
-
-def test_always_taking_large_batches_costs_more(tmp_path):
-    """Full gradients in every iteration need more SFO than a coin with p = b/(b + n)."""
-    tables, _ = outcome_of("ablation_coin", tmp_path)
-    sfo = {row["rule"]: float(row["sfo"]) for row in tables["runs"]}
-    assert set(sfo) == {"shared coin", "coin per agent", "fixed period", "always", "never"}
-    assert sfo["always"] > sfo["shared coin"]
-
-
-def test_the_variance_formula_is_measured(tmp_path):
-    """Drawn corrections have the predicted variance, within five standard errors; the printed bound fails at b=16."""
-    tables, _ = outcome_of("ablation_participation", tmp_path)
-    for row in tables["variance"]:
-        assert abs(float(row["measured"]) - float(row["predicted"])) <= 5 * float(row["error"]), row
-    (thin,) = [row for row in tables["variance"] if (row["b"], row["q"]) == ("16", "0.5")]
-    assert float(thin["measured"]) > 3 * float(thin["bound"])
-
-
-def test_both_orders_of_projection_reach_the_target(tmp_path):
-    """The constraint is active, and only projecting last keeps every gradient inside Y."""
-    tables, _ = outcome_of("ablation_projection", tmp_path)
-    rows = {row["order"]: row for row in tables["runs"]}
-    assert rows["before"]["active"] == rows["after"]["active"] == "1 of 1"
-    assert all(float(row["least"]) <= 1e-6 for row in rows.values())
-    assert float(rows["after"]["outside"]) == 0
-
-
-def test_defects_show(tmp_path):
-    """Without tracking DM-HSGD never moves x; the biased recursion blows up; wrong shards end elsewhere."""
-    tables, _ = outcome_of("ablation_defects", tmp_path)
-    rows = {(row["defect"], row["version"]): row for row in tables["runs"]}
-    still = rows["DM-HSGD without tracking", "defect"]
-    assert float(still["moved"]) == 0 and still["end"] == still["start"]
-    assert float(rows["DM-HSGD without tracking", "correct"]["moved"]) > 0.1
-    assert float(rows["biased 1/q recursion", "defect"]["end"]) > 100 * float(
-        rows["biased 1/q recursion", "correct"]["end"]
-    )
-    assert float(rows["wrong shards", "defect"]["end"]) > 5 * float(rows["wrong shards", "correct"]["end"])
-    curves = [
-        row for row in tables["curves"] if row["defect"] == "DM-HSGD without tracking" and row["version"] == "defect"
-    ]
-    assert len(curves) > 10 and len({row["grad_norm"] for row in curves}) == 1
-
-
-def test_the_readme_has_a_line_for_every_script():
-    """make_readme.py has been run since the last script came, and every finding is linked."""
-    text = (FOLDER / "README.md").read_text()
-    parts = {"sweeps.py", "valley.py", "vectorised.py", "figures.py", "make_readme.py"}
-    for script in FOLDER.glob("*.py"):
-        assert script.name in parts or f"| `{script.name}` |" in text, f"{script.name}: run make_readme.py"
-    for finding in (FOLDER / "findings").glob("*.md"):
-        assert f"(findings/{finding.name})" in text
-
-
 @pytest.mark.parametrize("script", ["table_1_scaling", "ablation_mixing"])
 def test_help_names_the_sizes(script):
     """--help says what --quick is."""

@@ -341,6 +341,20 @@ def test_a_range_at_whose_edge_a_winner_lies_is_widened_for_all_alike(search):
     assert all(far.winners[name]["score"] < near.winners[name]["score"] for name in space)
 
 
+def test_refining_looks_around_every_winner_alike_and_loses_nothing():
+    """As many more of each method within a factor of sqrt(10), choices as they won; the best of all wins."""
+    space = {"gt-gda": {"eta": rd.Range(0.003, 1.0), "gamma": 1.0, "form": ["cta", "atc"]}}
+    space["gt-srvr"] = {**space["gt-gda"], "b": [1, 2]}
+    arguments = dict(budget=1500, space=space, workers=1, trials=4, widen=0)
+    coarse, fine = (rd.tune(game(), RING, list(space), refine=count, **arguments) for count in (0, 6))
+    assert coarse.table.configurations.tolist() == [4, 4] and fine.table.configurations.tolist() == [10, 10]
+    for label, winner in coarse.winners.items():
+        more = [one["parameters"] for one in fine.records if one["method"] == label][4:]
+        assert len(more) == 6 and all(one["form"] == winner["parameters"]["form"] for one in more)
+        assert all(0.3 < one["eta"] / winner["parameters"]["eta"] < 3.2 for one in more)
+        assert fine.winners[label]["score"] <= winner["score"]
+
+
 def test_tpe_asks_for_as_many_of_each_method_and_gives_the_same_again():
     """Whatever the number of processes; and it finds what random search finds, or better."""
     space = {"eta": rd.Range(0.001, 10.0), "gamma": rd.Range(0.01, 10.0), "K": [1, 2]}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from laws import session_for, states_of
+from laws import coins_of, run, session_for, states_of
 from lemmas import (
     check_lemmas,
     exact_gradients,
@@ -82,6 +82,20 @@ def test_the_states_are_no_easy_ones(case, constraint):
         assert np.sum(np.linalg.norm(game.constraint.project(nearby) - nearby, axis=1) > 1e-9) >= 5
     found = measured(game, prescribed(game, RING).eta, (Z, G, S))
     assert np.ptp(np.log10(found.C)) > 3 and np.ptp(np.log10(found.V)) > 3 and (found.U < 1e-20).sum() >= 5
+
+
+@CASES
+@CONSTRAINTS
+def test_what_is_measured_is_what_runs_record(case, constraint):
+    """C, V, U, ||grad P||^2 and the differences of Psi are those of the history with diagnostics."""
+    game = game_of(case, constraint)
+    method = method_of(rd.DREAM, game, prescribed(game, RING))
+    done = run(game, RING, method, iterations=30, record_every=5, diagnostics=True, seed=3)
+    states = [state.arrays for state in states_of(session_for(game, RING, method, seed=3), coins_of(3, method.p, 30))]
+    at = measured(game, method.eta, tuple(np.stack([state[name] for state in states[::5]]) for name in "ZGS"))
+    for name, found in {"C": at.C, "V": at.V, "U": at.U, "grad_norm": np.sqrt(at.slope)}.items():
+        np.testing.assert_allclose(found, done.history[name], rtol=1e-9, atol=1e-25)
+    np.testing.assert_allclose(np.diff(at.Psi), np.diff(done.history.Psi), rtol=1e-6, atol=1e-12)
 
 
 @CASES

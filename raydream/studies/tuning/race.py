@@ -10,11 +10,12 @@ from typing import Any
 from raydream.backends.workers import AsFinished, Each, workers
 from raydream.errors import Interrupted
 from raydream.running.progress import Progress
+from raydream.storage.describe import name_of
 from raydream.studies.setting import Setting
 from raydream.studies.tuning.spaces import Parameters
 from raydream.studies.tuning.starts import Affordable, horizons
 from raydream.studies.tuning.trials import Trial, TrialLog, attempt
-from raydream.studies.tuning.winners import Ranked, best_third, ranked, score_of
+from raydream.studies.tuning.winners import Ranked, Winner, best_third, judge, ranked, score_of
 
 
 @dataclass
@@ -44,6 +45,11 @@ class Race:
         Before the last round a trial may spend the same as any other after its own start, whatever that cost.
         """
         return self._rounds(chosen, self.horizons(chosen))
+
+    def winners(self, order: Ranked) -> dict[str, Winner]:
+        """The winner of each method that has one."""
+        found = {label: judge(order[label], name_of(kind), self.metric)[0] for label, kind in self.kinds.items()}
+        return {label: winner for label, winner in found.items() if winner is not None}
 
     def horizons(self, chosen: dict[str, list[Parameters]]) -> list[float]:
         """What the trials of each round but the last may spend after their start."""

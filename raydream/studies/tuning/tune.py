@@ -1,38 +1,26 @@
 """tune(): the best parameters of each method under one budget that is the same for all."""
 
+import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import Any
 
-from raydream.algorithms.facts import Range
 from raydream.checks import choice, positive, whole
 from raydream.storage.describe import name_of
 from raydream.studies.defaults import SEARCH, SPACE, TRIALS
 from raydream.studies.named import checked_seeds, named_kinds
 from raydream.studies.setting import Setting, needs_one_machine
+from raydream.studies.tuning.hunt import SEARCHES, Hunt
 from raydream.studies.tuning.race import Race, Workers
-from raydream.studies.tuning.spaces import (
-    LARGEST_GRID,
-    Grid,
-    Parameters,
-    all_of,
-    drawn_from,
-    grid_of,
-    in_steps,
-    size_of,
-)  # fmt: skip
+from raydream.studies.tuning.spaces import LARGEST_GRID, Grid, grid_of, size_of
 from raydream.studies.tuning.starts import Affordable, Starts
-from raydream.studies.tuning.tpe import tpe
 from raydream.studies.tuning.trials import METRICS, TrialLog
 from raydream.studies.tuning.tuning import Tuning
-from raydream.studies.tuning.widening import outgrown, widened
-from raydream.studies.tuning.winners import Ranked, judge
+from raydream.studies.tuning.winners import judge
 from raydream.topology import Topology
 
 AXES = ("rounds", "seconds", "sfo")
-SEARCHES = ("grid", "halving", "random", "tpe")
 
 
 def tune(
@@ -50,6 +38,7 @@ def tune(
     metric: str = "primal",
     start: tuple[Any, Any] | None = None,
     widen: int = 3,
+    refine: int = 0,
     directory: Any = None,
     workers: int | None = None,
     address: str | None = None,
@@ -72,9 +61,10 @@ def tune(
     metric     the column of the history by which trials are judged, at the last record within the budget
     start      (x0, y0) with y0 in Y; by default the problem's own
     widen      how often a range may grow tenfold because a winner lies at its edge, for all methods alike
+    refine     how many more configurations of each method are tried around its winner, in the end
     directory  where trials are kept as they finish; the same call goes on where an earlier one was ended
     workers    trials at a time, in processes of their own (default: one per CPU); 1 runs them in this process
-    address    a running Ray, of which all nodes are used
+    address    a running Ray, of which all nodes are used (default: $RAY_ADDRESS, if it is set)
     seed       of the draws
     progress   True: a bar on a terminal, lines elsewhere; False: neither; None: a bar on a terminal
     """
@@ -92,89 +82,24 @@ def tune(
     counts = _counts(grids, search, trials, share)
     root, identity = None if directory is None else Path(directory), setting.identity()
     admission = Affordable(Starts(setting, axis, identity, root), budget)
-    hunt = _Hunt(kinds, admission, search, whole("seed", seed), counts)
-    chosen = hunt.first(grids)
-    with Workers(setting, workers, address) as each:
+    with Workers(setting, workers, address or os.environ.get("RAY_ADDRESS")) as each:
         race = Race(kinds, numbers, budget, axis, metric, TrialLog(root), identity, admission, each, progress, root)
-        order, grids, chosen = _searched(hunt, race, grids, chosen, whole("widen", widen))
-    winners, said = {}, {}
-    for label, kind in kinds.items():
-        found, said[label] = judge(order[label], name_of(kind), metric)
-        if found is not None:
-            winners[label] = found
+        hunt = Hunt(race, search, whole("seed", seed), counts, grids, {})
+        hunt.begin()
+        order = hunt.run(whole("widen", widen))
+        if whole("refine", refine):
+            order = hunt.refine(order, refine)
     about = {
         "methods": {label: name_of(kind) for label, kind in kinds.items()},
-        "seeds": numbers, "search": search, "space": space if isinstance(space, str) else "given", "seed": seed,
-        "identity": identity, "said": said, "starts": race.dearest(chosen),
-        "configurations": {label: [len(some), size_of(hunt.finite(grids[label]))] for label, some in chosen.items()},
-        "grids": {label: _written(grid) for label, grid in grids.items()},
-        "horizons": race.horizons(chosen) if search == "halving" else [],
+        "seeds": numbers, "space": space if isinstance(space, str) else "given", "identity": identity,
+        "said": {label: judge(order[label], name_of(kind), metric)[1] for label, kind in kinds.items()},
+        **hunt.about(),
     }  # fmt: skip
-    tuning = Tuning(winners, [race.log.records[key] for key in race.used], budget, axis, metric, kinds, about, setting)
+    records = [race.log.records[key] for key in race.used]
+    tuning = Tuning(race.winners(order), records, budget, axis, metric, kinds, about, setting)
     if root is not None:
         tuning.save(root)
     return tuning
-
-
-@dataclass(frozen=True)
-class _Hunt:
-    """How configurations are found: by which search, from which seed, how many of each method."""
-
-    kinds: dict[str, type[Any]]
-    admission: Affordable
-    search: str
-    seed: int
-    counts: dict[str, int]
-
-    def finite(self, grid: Grid) -> Grid:
-        """What is drawn from: a search of all that there is takes a few values of each range."""
-        return in_steps(grid) if self.search == "grid" else grid
-
-    def first(self, grids: dict[str, Grid]) -> dict[str, list[Parameters]]:
-        """The configurations to begin with; TPE asks for its own, and shows here that there are some."""
-        return {label: self.draw(label, grid, self.counts[label]) for label, grid in grids.items()}
-
-    def draw(self, label: str, grid: Grid, count: int) -> list[Parameters]:
-        """So many configurations of a method."""
-        kind = self.kinds[label]
-        if self.search == "grid":
-            return all_of(label, kind, in_steps(grid), self.admission, self.counts[label])
-        return drawn_from(label, kind, grid, self.admission, count, self.seed)
-
-    def carried_out(self, race: Race, grids: dict[str, Grid], chosen: dict[str, list[Parameters]]) -> Ranked:
-        """The configurations that came to the whole budget, best first."""
-        if self.search == "halving":
-            return race.halving(chosen)
-        return race.whole(chosen)
-
-
-def _searched(
-    hunt: _Hunt, race: Race, grids: dict[str, Grid], chosen: dict[str, list[Parameters]], widen: int
-) -> tuple[Ranked, dict[str, Grid], dict[str, list[Parameters]]]:
-    """Search; while a winner lies at the edge of a range, and it may, look further."""
-    most = max(hunt.counts.values())
-    if hunt.search == "tpe":
-        order = tpe(race, grids, most, hunt.seed, {label: [] for label in grids})
-    else:
-        order = hunt.carried_out(race, grids, chosen)
-    for _ in range(widen):
-        names = {label: name_of(kind) for label, kind in hunt.kinds.items()}
-        best = {label: judge(order[label], names[label], race.metric)[0] for label in grids}
-        further = outgrown(
-            grids, {label: winner for label, winner in best.items() if winner is not None}, hunt.search == "grid"
-        )
-        if not further:
-            break
-        for name, side in further:
-            grids, chosen = widened(grids, chosen, name, side, hunt.draw, most)
-        if hunt.search == "tpe":
-            known = {label: [one.parameters for one in those] for label, those in order.items()}
-            order = tpe(race, grids, ceil(most / 3), hunt.seed, known)
-        else:
-            order = hunt.carried_out(race, grids, chosen)
-    if hunt.search == "tpe":
-        chosen = {label: [one.parameters for one in those] for label, those in order.items()}
-    return order, grids, chosen
 
 
 def _counts(grids: dict[str, Grid], search: str, trials: int | None, share: float | None) -> dict[str, int]:
@@ -193,14 +118,6 @@ def _counts(grids: dict[str, Grid], search: str, trials: int | None, share: floa
     else:
         return dict.fromkeys(grids, TRIALS if trials is None else trials)
     return {label: ceil(share * (size or 1) - 1e-9) for label, size in sizes.items()}
-
-
-def _written(grid: Grid) -> dict[str, Any]:
-    """A grid as JSON has it: lists of values, and ranges as objects."""
-    return {
-        name: {"low": values.low, "high": values.high} if isinstance(values, Range) else list(values)
-        for name, values in grid.items()
-    }
 
 
 def _refuse_rounds_of_one(axis: str, kinds: Mapping[str, type[Any]]) -> None:

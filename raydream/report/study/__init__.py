@@ -1,0 +1,1 @@
+"""The report of a study: small multiples, a row for each cell."""
