@@ -265,33 +265,37 @@ def test_rounds_are_never_shown_without_bytes(comparison):
 # ---------------------------------------------------------------- in a browser
 
 
+@pytest.fixture(scope="module")
+def reader():
+    with chromium() as driver:
+        yield Browser(driver)
+
+
 @pytest.mark.parametrize(("size", "scheme"), [((1366, 768), "light"), ((390, 844), "dark")])
-def test_the_section_is_shown_and_no_infinity(comparison, tmp_path, size, scheme):
+def test_the_section_is_shown_and_no_infinity(reader, comparison, tmp_path, size, scheme):
     """Legend with its remark, intervals drawn, and bars that say how many got there; failed seeds are counted."""
     runs = collect(comparison)
     target = tmp_path / "r.html"
     target.write_text(page(runs, failures={("dream", 9): "it failed"}))
-    with chromium() as driver:
-        reader = Browser(driver)
-        reader.go(target.as_uri(), *size, scheme)
-        reader.driver.execute_async_script(
-            "const done = arguments[0], root = document.documentElement;"
-            "const look = () => root.dataset.ready ? done() : setTimeout(look, 20); look()"
-        )
-        legend = reader.ask("return document.getElementById('legend').innerText")
-        assert "slow" in legend and legend.count("y has not followed") == 1
-        assert reader.ask("return document.querySelectorAll('#standing .js-plotly-plot').length") == 2
-        reader.ask(
-            "const e = document.getElementById('target'); e.value = '1e9';"
-            "e.dispatchEvent(new Event('input', { bubbles: true }))"
-        )
-        said = "return [...document.querySelectorAll('#reach > div')].flatMap(d => d.data[1].text)"
-        assert "(4 of 5 reached)" in " ".join(reader.ask(said))
-        reader.ask(
-            "const e = document.getElementById('target'); e.value = '1e-9';"
-            "e.dispatchEvent(new Event('input', { bubbles: true }))"
-        )
-        assert {*reader.ask(said)} == {"not reached"}
-        assert "nfinity" not in reader.text() and "∞" not in reader.text()
-        assert reader.ask("return document.documentElement.scrollWidth <= innerWidth")
-        assert reader.complaints() == []
+    reader.go(target.as_uri(), *size, scheme)
+    reader.driver.execute_async_script(
+        "const done = arguments[0], root = document.documentElement;"
+        "const look = () => root.dataset.ready ? done() : setTimeout(look, 20); look()"
+    )
+    legend = reader.ask("return document.getElementById('legend').innerText")
+    assert "slow" in legend and legend.count("y has not followed") == 1
+    assert reader.ask("return document.querySelectorAll('#standing .js-plotly-plot').length") == 2
+    reader.ask(
+        "const e = document.getElementById('target'); e.value = '1e9';"
+        "e.dispatchEvent(new Event('input', { bubbles: true }))"
+    )
+    said = "return [...document.querySelectorAll('#reach > div')].flatMap(d => d.data[1].text)"
+    assert "(4 of 5 reached)" in " ".join(reader.ask(said))
+    reader.ask(
+        "const e = document.getElementById('target'); e.value = '1e-9';"
+        "e.dispatchEvent(new Event('input', { bubbles: true }))"
+    )
+    assert {*reader.ask(said)} == {"not reached"}
+    assert "nfinity" not in reader.text() and "∞" not in reader.text()
+    assert reader.ask("return document.documentElement.scrollWidth <= innerWidth")
+    assert reader.complaints() == []

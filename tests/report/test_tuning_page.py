@@ -206,8 +206,10 @@ def test_what_mattered_is_told_with_the_number_of_trials(tunings):
     assert words.about_mattered(known).startswith("From 8 configurations. So few trials tell little.")
     names = figures.mattered(known).layout.yaxis.ticktext
     assert list(names) == ["eta", "gamma"]
-    assert words.about_mattered(tried(tunings["halving"], "dream")).startswith("From ")
-    assert "with the budget of the first rung" in words.about_mattered(tried(tunings["halving"], "dream"))
+    halved = tried(tunings["halving"], "dream")
+    count = tunings["halving"].about["configurations"]["dream"][0]
+    assert halved.mattered()[1] == count < len(halved.marks), "at one rung, where all had as much to spend"
+    assert words.about_mattered(halved).startswith(f"From {count} configurations, with the budget of the first rung")
 
 
 def test_thousands_of_trials_are_thinned_and_the_best_stay(tunings):
