@@ -20,7 +20,6 @@ ORDER = (
     "figure_2_rounds",
     "theorem",
     "table_1_scaling",
-    "speedup",
 )  # the paper's own; ablations follow
 PARTS = {"figures", "make_readme"}  # can be started, but are no experiments
 

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import math
 import os
 import subprocess
 import sys
@@ -13,10 +12,10 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[2] / "experiments"
 
 
-def outcome_of(script, out):
-    """The result files of a tiny run: {name: rows}, and what was printed."""
+def outcome_of(script, out, size="--tiny"):
+    """The result files of a small run: {name: rows}, and what was printed."""
     done = subprocess.run(
-        [sys.executable, str(FOLDER / f"{script}.py"), "--tiny", "--out", str(out)],
+        [sys.executable, str(FOLDER / f"{script}.py"), size, "--workers", "1", "--out", str(out)],
         capture_output=True, text=True, timeout=900, cwd=out, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -26,38 +25,42 @@ def outcome_of(script, out):
     return tables, done.stdout
 
 
-def test_table_1_has_a_slope_for_every_prediction(tmp_path):
-    """All five sweeps are measured; a point that was never reached counts as failed.
+@pytest.fixture(scope="module")
+def table_1(tmp_path_factory):
+    """A quick run of table_1_scaling.py: where it lies, and its tables."""
+    out = tmp_path_factory.mktemp("table_1")
+    return out, outcome_of("table_1_scaling", out, "--quick")[0]
 
-    SFO of full gradients grow like N, since their iterations do not change.
+
+def test_table_1_has_a_row_for_every_prediction_and_every_instance(table_1):
+    """All sweeps are measured at three points on three instances, against SFO, rounds and bytes.
+
+    SFO of full gradients grow like N where iterations do not; a run that never arrived has no cost and is counted.
     """
-    tables, _ = outcome_of("table_1_scaling", tmp_path)
-    slopes = tables["slopes"]
-    assert {row["sweep"] for row in slopes} == {"epsilon", "N", "m", "gap", "epsilon online"}
-    for row in slopes:
-        assert int(row["points"]) + int(row["failed"]) == 3
-        assert math.isfinite(float(row["slope"])) == (int(row["points"]) == 3), row
-    assert sum(int(row["points"]) == 3 for row in slopes) >= len(slopes) - 4
-    (full,) = [row for row in slopes if (row["sweep"], row["cost"], row["method"]) == ("N", "sfo", "GT-GDA")]
-    assert abs(float(full["slope"]) - 1) < 0.3
-    assert {row["method"] for row in tables["points"]} == {"DREAM", "GT-DA", "GT-GDA", "GT-SRVR", "DM-HSGD"}
+    tables = table_1[1]
+    every = {"epsilon", "epsilon constrained", "kappa", "gap", "N", "m", "epsilon online"}
+    assert {row["sweep"] for row in tables["slopes"]} == {row["sweep"] for row in tables["runs"]} == every
+    assert {row["method"] for row in tables["runs"]} == {"DREAM", "GT-DA", "GT-GDA", "GT-SRVR", "DM-HSGD"}
+    groups = {}
+    for row in tables["runs"]:
+        for cost in row["tuned_for"].split():
+            groups.setdefault((row["sweep"], row["x"], row["method"], cost), set()).add(row["seed"])
+            assert (row[cost] == "") == (row["iterations"] == "")
+    assert len(groups) == (6 * 4 + 2) * 3 * 3 and {len(seeds) for seeds in groups.values()} == {3}
+    (full,) = [row for row in tables["slopes"] if (row["sweep"], row["cost"], row["method"]) == ("N", "sfo", "GT-DA")]
+    assert abs(float(full["slope"]) - 1) < 0.1
+    failed = sum(row["sfo"] == "" for row in tables["runs"] if "sfo" in row["tuned_for"].split())
+    assert failed == sum(int(row["failed"]) for row in tables["slopes"] if row["cost"] == "sfo")
 
 
-def test_a_second_start_runs_nothing_again(tmp_path):
-    """Finished runs are read from runs.jsonl, one line each, also when the last line was cut off.
-
-    SFO per agent are the total divided by m.
-    """
-    first, _ = outcome_of("speedup", tmp_path)
-    reached = [row for row in first["points"] if row["sfo"]]
-    assert {row["method"] for row in reached} == {"DREAM", "GT-SRVR"}
-    assert all(math.isclose(float(row["per_agent"]), int(row["sfo"]) / int(row["m"]), rel_tol=1e-4) for row in reached)
-    log = tmp_path / "runs.jsonl"
+def test_a_second_start_runs_nothing_again(table_1):
+    """Finished runs are read from runs.jsonl, one line each, also when the last line was cut off."""
+    out, first = table_1
+    log = out / "runs.jsonl"
     lines = log.read_text().splitlines()
     spent = [json.loads(line)["answer"]["seconds"] for line in lines]
     log.write_text("\n".join(lines) + '\n{"job": {"method"')
-    second, _ = outcome_of("speedup", tmp_path)
-    assert second == first
+    assert outcome_of("table_1_scaling", out, "--quick")[0] == first
     assert [json.loads(line)["answer"]["seconds"] for line in log.read_text().splitlines()] == spent
 
 
