@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 METRICS = ("primal", "grad_norm")
 NEEDED = (*METRICS, "dual_gap")
+MOST = 20  # methods that are compared with each other
 LEADS = "Who leads, and is it decided?"
 DECIDED = (
     "Judged {where}. Medians over seeds with percentile intervals of their bootstrap. Pairs are compared seed by seed: "
@@ -68,6 +69,8 @@ def decided(every: list[Run]) -> Judgement:
     groups = grouped(runs)
     if len(groups) < 2:
         return Judgement()
+    if len(groups) > MOST:  # their pairs would fill the page, and take the browser minutes
+        return Judgement(why_not=f"there are {len(groups)} of them; with at most {MOST} it is said what seeds decide")
     why_not = _unjudgeable(runs, groups)
     if why_not:
         return Judgement(why_not=why_not)
