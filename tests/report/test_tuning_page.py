@@ -245,7 +245,7 @@ def test_the_heading_says_on_what_and_how_it_was_tuned(tuning):
     """Problem, agents, network, start, budget, metric, search and seeds."""
     said = words.lead(tuning)
     for part in ("QuadraticGame: 4 agents with 6 samples each", "network: ring", "from the problem's own start",
-                 "a trial may spend 2k SFO calls, its start included", "judged by P(x̄)",
+                 "a trial may spend 2k SFO calls, its start included", "judged by the mean P(x̄) over",
                  f"{tuning.about['search']} search in the space 'given'"):  # fmt: skip
         assert part in said
     assert ("seeds 0, 1, 2, over which" in said) == (len(tuning.about["seeds"]) == 3)

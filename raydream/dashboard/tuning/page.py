@@ -10,7 +10,7 @@ from raydream.dashboard.parts import Query, attempt, card, choice, note, state
 from raydream.dashboard.tuning import shown
 from raydream.dashboard.watching.jobs import Jobs
 from raydream.dashboard.watching.tunings import USUAL, WatchedTuning, metric_among
-from raydream.studies.tuning.trials import METRICS
+from raydream.studies.tuning.closing import METRICS
 
 TITLE = "Tuning"
 TICK = 1500

@@ -9,7 +9,8 @@ from raydream.columns import COSTS
 from raydream.dashboard.watching.files import Growing
 from raydream.errors import RecordError
 from raydream.storage.fields import Fields, check_text, is_number
-from raydream.studies.tuning.trials import METRICS, Record
+from raydream.studies.tuning.closing import METRICS
+from raydream.studies.tuning.trials import Record
 from raydream.studies.tuning.tune import AXES
 from raydream.studies.tuning.tuning import Tuning
 
@@ -83,6 +84,7 @@ def tuning_from(about: Any, best: Any, records: dict[str, Record]) -> Tuning:
         "search": _short(found.text("search")),
         "space": _short(found.text("space")),
         "seed": found.whole("seed"),
+        "closing": found.number("closing", 0.0),
         "said": {label: text[: 2 * LONGEST] for label, text in said.items()},
         "configurations": _configurations(found.inner("configurations", {})),
     }

@@ -12,7 +12,7 @@ from raydream.dashboard.watching.folders import Folders
 from raydream.dashboard.watching.trials import Trials, tuning_from
 from raydream.report.tuning.tried import marks
 from raydream.running.progress import duration
-from raydream.studies.tuning.trials import METRICS
+from raydream.studies.tuning.closing import METRICS
 from raydream.studies.tuning.tuning import Tuning
 from raydream.studies.tuning.winners import judge
 

@@ -62,7 +62,10 @@ def lead(tuning: Tuning) -> str:
     if setting:
         said.append("from a start of one's own" if _own_start(tuning) else "from the problem's own start")
     budget = f"{si(tuning.budget)} {column(tuning.axis).short}"
-    said.append(f"a trial may spend {budget}, its start included, and is judged by {column(tuning.metric).label} then")
+    closing = about.get("closing")  # which older tunings do not have
+    metric = column(tuning.metric).label
+    judging = f"the mean {metric} over the last {closing:.0%} of it" if closing else f"{metric} then"
+    said.append(f"a trial may spend {budget}, its start included, and is judged by {judging}")
     said.append(judged)
     said.append(f"{about['search']} search in the space {about['space']!r}, drawn with seed {about['seed']}")
     return "; ".join(said) + "."

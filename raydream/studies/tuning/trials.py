@@ -11,17 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from raydream.backends.local import LocalBackend
-from raydream.backends.plan import Plan
-from raydream.backends.protocol import Snapshot
-from raydream.columns import COSTS, names
+from raydream.columns import COSTS
 from raydream.running.execute import Ended, execute
-from raydream.running.recorder import Recorder
 from raydream.storage.settings import Limits, Settings
 from raydream.studies.setting import ENDLESS, Setting
-
-RECORDS = 20  # evenly spread over the budget, with a few more at its beginning and its end
-PATIENCE = 64  # iterations that may cost nothing
-METRICS = names("metric")  # by any of which trials may be judged
+from raydream.studies.tuning.closing import CLOSING, METRICS, ClosingRecorder, ToTheBudget
 
 Record = dict[str, Any]  # what the log keeps of a trial
 
@@ -39,7 +33,7 @@ class Trial:
 
     def key(self, identity: dict[str, str]) -> str:
         """What tells this trial from others, also in another process and on another day."""
-        facts = [self.method, self.kind.__name__, self.parameters, self.seed, self.budget, self.axis, identity]
+        facts = [self.method, self.kind.__name__, self.parameters, self.seed, self.budget, self.axis, identity, CLOSING]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
     def about(self) -> Record:
@@ -60,7 +54,7 @@ def attempt(setting: Setting, trial: Trial) -> Record:
     """Run a trial and return what the log keeps of it. A value that is not finite is None, as JSON has no infinity."""
     began = time.monotonic()
     try:
-        record = _judged(trial, _run_to_the_budget(setting, trial))
+        record = _judged(trial, *_run_to_the_budget(setting, trial))
     except Exception as error:
         record = trial.lost(error)
     return {
@@ -71,84 +65,23 @@ def attempt(setting: Setting, trial: Trial) -> Record:
     }
 
 
-def _run_to_the_budget(setting: Setting, trial: Trial) -> Ended:
+def _run_to_the_budget(setting: Setting, trial: Trial) -> tuple[Ended, ClosingRecorder]:
     """A run in this process until the budget is spent."""
     plan = setting.plan(trial.kind(**trial.parameters), trial.seed, warn=False)
     limits: dict[str, Any] = {f"max_{trial.axis}": trial.budget}
     settings = Settings(iterations=ENDLESS, limits=Limits(**limits))
-    recorder = EndsRecorder(plan, trial.axis, trial.budget)
+    recorder = ClosingRecorder(plan, trial.axis, trial.budget)
     ended = execute(
         plan, LocalBackend(), settings, schedule=ToTheBudget(trial.axis, trial.budget), recorder=recorder
     )  # fmt: skip
-    recorder.measure_last()
-    return ended
+    recorder.measure_one()
+    return ended, recorder
 
 
-class EndsRecorder(Recorder):
-    """Measures the start and the last record within the budget; what the others cost is all that is asked of them."""
-
-    def __init__(self, plan: Plan, axis: str, budget: float) -> None:
-        super().__init__(plan.problem, plan.method, diagnostics=False, metrics=plan.metrics)
-        self._axis, self._budget = axis, budget
-        self._last: tuple[int, Snapshot, float] | None = None
-
-    def record(self, snapshot: Snapshot, seconds: float) -> dict[str, float]:
-        """A row without metrics, but for the first."""
-        if snapshot.iteration == 0:
-            return super().record(snapshot, seconds)
-        row = self.spent(snapshot, seconds)
-        row |= dict.fromkeys([*METRICS, *self.own, *names("overhead")], math.nan) | {
-            "evaluation_seconds": self.rows[-1]["evaluation_seconds"]
-        }
-        self.rows.append(row)
-        if row[self._axis] <= self._budget:
-            self._last = len(self.rows) - 1, snapshot, seconds
-        return row
-
-    def measure_last(self) -> None:
-        """Measure where the trial is judged."""
-        if self._last is not None:
-            place, snapshot, seconds = self._last
-            self.rows[place] = super().record(snapshot, seconds)
-            self.rows.pop()
-
-
-class ToTheBudget:
-    """Records at a share of the budget from each other, and less near its beginning and its end.
-
-    At the beginning the price of an iteration is not known; at the end the last record within the budget should be
-    the last iteration within it, or methods would be judged at different shares of their budget.
-    """
-
-    def __init__(self, axis: str, budget: float) -> None:
-        self.axis, self.budget = axis, budget
-        self._every, self._start = 1, 0.0
-
-    def after(self, iteration: int) -> int:
-        """The next multiple of the distance that is right by now."""
-        return (iteration // self._every + 1) * self._every
-
-    def note(self, row: Mapping[str, float]) -> None:
-        """Set the distance to the next record by what was spent up to this one."""
-        done = int(row["iteration"])
-        if done == 0:
-            self._start = row[self.axis]
-            return
-        spent = row[self.axis] - self._start
-        if spent > 0:
-            left = (self.budget - row[self.axis]) * done / spent  # in iterations
-            everything = (self.budget - self._start) * done / spent
-            self._every = max(1, int(min(done, everything / RECORDS, left / 2)))
-        elif done < PATIENCE:
-            self._every = done
-        else:
-            raise ValueError(f"{done} iterations cost no {self.axis}, and a budget of that would never end.")
-
-
-def _judged(trial: Trial, ended: Ended) -> Record:
-    """The last record within the budget, and the start; a trial that diverged has no metrics."""
-    rows, sound = ended.recorder.rows, ended.outcome != "diverged"
-    metrics = [*METRICS, *ended.recorder.own]
+def _judged(trial: Trial, ended: Ended, recorder: ClosingRecorder) -> Record:
+    """The mean over the closing part, the last record's costs, and the start; one that diverged has no metrics."""
+    rows, sound = recorder.rows, ended.outcome != "diverged"
+    metrics = [*METRICS, *recorder.own]
     within = [row for row in rows if row[trial.axis] <= trial.budget]
     judged = {
         "outcome": ended.outcome,
@@ -162,10 +95,14 @@ def _judged(trial: Trial, ended: Ended) -> Record:
         return {**judged, "reason": reason, **dict.fromkeys(metrics)}
     last = within[-1]
     costs = {cost: last[cost] for cost in COSTS}
+    means = {name: recorder.mean(name) for name in metrics} if recorder.judged else rows[0]
     return {
-        **judged, "iterations": int(last["iteration"]), **costs,
-        **(_finite(last, metrics) if sound else dict.fromkeys(metrics)),
-    }  # fmt: skip
+        **judged,
+        "iterations": int(last["iteration"]),
+        "judged": [int(rows[place]["iteration"]) for place in recorder.judged],
+        **costs,
+        **(_finite(means, metrics) if sound else dict.fromkeys(metrics)),
+    }
 
 
 def _finite(row: Mapping[str, float], metrics: Iterable[str]) -> dict[str, float | None]:

@@ -13,11 +13,12 @@ from raydream.storage.describe import name_of
 from raydream.studies.defaults import SEARCH, SPACE, TRIALS
 from raydream.studies.named import checked_seeds, named_kinds
 from raydream.studies.setting import Setting, needs_one_machine
+from raydream.studies.tuning.closing import CLOSING, METRICS
 from raydream.studies.tuning.hunt import SEARCHES, Hunt
 from raydream.studies.tuning.race import Race, Workers
 from raydream.studies.tuning.spaces import LARGEST_GRID, Grid, grid_of, size_of
 from raydream.studies.tuning.starts import Affordable, Starts
-from raydream.studies.tuning.trials import METRICS, TrialLog
+from raydream.studies.tuning.trials import TrialLog
 from raydream.studies.tuning.tuning import Tuning
 from raydream.studies.tuning.winners import judge
 from raydream.topology import Topology
@@ -61,7 +62,7 @@ def tune(
                the same share of the others (default: 36; for "grid" the most, 1000)
     share      of every method's finite space, in the place of `trials`
     seeds      a configuration is judged by its median over these
-    metric     the column of the history by which trials are judged, at the last record within the budget
+    metric     the column of the history by which trials are judged: its mean over the last tenth of the budget
     metrics    columns of one's own, as in `run`
     start      (x0, y0) with y0 in Y; by default the problem's own
     widen      how often a range may grow tenfold because a winner lies at its edge, for all methods alike
@@ -97,6 +98,7 @@ def tune(
     about = {
         "methods": {label: name_of(kind) for label, kind in kinds.items()},
         "seeds": numbers, "space": space if isinstance(space, str) else "given", "identity": identity, "metrics": own,
+        "closing": CLOSING,
         "said": {label: judge(order[label], name_of(kind), judged_by)[1] for label, kind in kinds.items()},
         **hunt.about(),
     }  # fmt: skip
