@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import valley
 from intervals import Comparison, compare, typical
-from sweeps import add_ratios, grouped, options, publish, save_figure, tuned
-from texts import Row, Tables, table
+from sweeps import add_ratios, grouped, options, save_figure, tuned
+from texts import Row, Tables, publish, table
 
 import raydream as rd
 from raydream.algorithms import Tracked

@@ -20,8 +20,8 @@ import numpy as np
 from ablation_coin import OwnCoins
 from ablation_projection import ProjectAfter
 from intervals import Comparison, compare, tally, typical
-from sweeps import grouped, options, publish, run_all, save_figure
-from texts import Row, Tables, short, table
+from sweeps import grouped, options, run_all, save_figure
+from texts import Row, Tables, publish, short, table
 
 import raydream as rd
 from raydream.algorithms import Tracked

@@ -14,8 +14,8 @@ from typing import Any
 
 import valley
 from intervals import Comparison, compare, tally, typical
-from sweeps import chosen, grouped, options, publish, save_figure, score, tuned
-from texts import Row, Tables, table
+from sweeps import chosen, grouped, options, save_figure, score, tuned
+from texts import Row, Tables, publish, table
 
 import raydream as rd
 

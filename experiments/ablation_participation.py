@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import valley
 from intervals import compare, tally, typical
-from sweeps import add_ratios, grouped, options, publish, run_all, save_figure, tuned
-from texts import Row, Tables, short, table
+from sweeps import add_ratios, grouped, options, run_all, save_figure, tuned
+from texts import Row, Tables, publish, short, table
 
 import raydream as rd
 from raydream.agents import Agents

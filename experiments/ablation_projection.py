@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 from intervals import Comparison, compare, tally, typical
-from sweeps import add_ratios, grouped, options, publish, save_figure, tuned
-from texts import Row, Tables, short, table
+from sweeps import add_ratios, grouped, options, save_figure, tuned
+from texts import Row, Tables, publish, short, table
 
 import raydream as rd
 from raydream.algorithms import Tracked

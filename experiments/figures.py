@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
-from sweeps import grouped, options, publish, short, table
+from sweeps import grouped, options
+from texts import publish, short, table
 
 import raydream as rd
 from raydream.report.theme import colour

@@ -6,7 +6,6 @@ that was stopped loses nothing and a second start skips what is done.
 """
 
 import argparse
-import csv
 import json
 import multiprocessing
 import os
@@ -21,40 +20,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import texts
 from intervals import Comparison
-from scipy import stats
-from texts import FINDINGS, Tables, short, table
-
-__all__ = [
-    "best_of_grid",
-    "grouped",
-    "median",
-    "options",
-    "publish",
-    "run_all",
-    "save_figure",
-    "score",
-    "short",
-    "slope",
-    "table",
-]
 
 HERE = Path(__file__).resolve().parent
 Job = dict[str, Any]
 
 
 def options(name: str, description: str) -> argparse.Namespace:
-    """The command line that all scripts share; `size` is "tiny", "quick" or "full"."""
+    """The command line that all scripts share; `size` is "quick" or "full"."""
     parser = argparse.ArgumentParser(prog=f"{name}.py", description=description)
     parser.add_argument("--quick", action="store_true", help="a few runs, which decide nothing: some seconds")
-    parser.add_argument("--tiny", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, default=HERE / "results" / name, help="where results go")
     parser.add_argument("--findings", action="store_true", help="write findings/ also when not run in full")
     parser.add_argument("--workers", type=int, help="processes (default: the cores; 1 with --quick)")
     given = parser.parse_args()
-    given.workers = given.workers or (1 if given.quick or given.tiny else os.cpu_count() or 1)
-    given.size = "tiny" if given.tiny else "quick" if given.quick else "full"
+    given.workers = given.workers or (1 if given.quick else os.cpu_count() or 1)
+    given.size = "quick" if given.quick else "full"
     given.name, given.seconds = name, {}
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     given.out.mkdir(parents=True, exist_ok=True)
@@ -138,13 +119,6 @@ def _settled(rows: list[dict[str, Any]], cost: str, step: float) -> bool:
     return reached and len({row["eta"] for row in rows if step <= row["eta"] < best}) >= 2
 
 
-def publish(given: Any, title: str, text_of: Any, tables: Any, *old: Any) -> Tables:
-    """`texts.publish`, or the old way for a script that gives (summary, body) instead of a function."""
-    if callable(text_of):
-        return texts.publish(given, title, text_of, tables)
-    return _publish_text(given, title, text_of, tables, *old)
-
-
 def save_figure(given: Any, figure: Any) -> None:
     """An interactive page that opens without a network: plotly.js is inside, so it stays among the results."""
     figure.update_layout(template="plotly_white")
@@ -206,84 +180,3 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
             done[_key(entry["job"])] = entry["answer"]
         path.write_text("".join(json.dumps({"job": json.loads(key), "answer": a}) + "\n" for key, a in done.items()))
     return done
-
-
-# For scripts that still render their text from rows in memory; to go with the last of them.
-
-
-def best_of_grid(
-    function: Callable[[Job], dict[str, Any]], groups: list[Job], steps: Iterable[float], given: Any
-) -> list[dict[str, Any]]:
-    """For each group the row of the step of the common grid with the least cost, tried from the largest downwards.
-
-    `function` answers a job {**group, "eta": step} with a "cost", None where the target was not reached. A group
-    is settled once a smaller step costs more than the best so far; one that never reached keeps its last row.
-    """
-    best: list[dict[str, Any]] = [{**group, "eta": None, "cost": None} for group in groups]
-    searching = list(range(len(groups)))
-    for step in sorted(steps, reverse=True):
-        rows = run_all(function, [{**groups[g], "eta": step} for g in searching], given)
-        still = []
-        for g, row in zip(searching, rows, strict=True):
-            known, cost = best[g]["cost"], row["cost"]
-            better = cost is not None and (known is None or cost < known)
-            if better or known is None:
-                best[g] = row
-                still.append(g)
-        searching = still
-    return best
-
-
-def minutes(given: Any) -> float:
-    """Processor time of all runs that this start has used, also those of an earlier start."""
-    return sum(given.seconds.values()) / 60
-
-
-def slope(x: Any, y: Any) -> dict[str, float]:
-    """The least-squares slope of log y on log x with its 95 % interval."""
-    x, y = np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float))
-    if len(x) < 3 or np.ptp(x) == 0:
-        return {"slope": float("nan"), "low": float("nan"), "high": float("nan"), "points": len(x)}
-    if np.ptp(y) == 0:  # a flat line, without error
-        return {"slope": 0.0, "low": 0.0, "high": 0.0, "points": len(x)}
-    fit = stats.linregress(x, y)
-    reach = float(stats.t.ppf(0.975, len(x) - 2)) * fit.stderr
-    return {
-        "slope": float(fit.slope),
-        "low": float(fit.slope - reach),
-        "high": float(fit.slope + reach),
-        "points": len(x),
-    }
-
-
-def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Rows as a CSV file; numbers with six digits (the old way)."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({name: f"{v:.6g}" if isinstance(v, float) else v for name, v in row.items()})
-
-
-def _publish_text(given: Any, title: str, summary: str, body: str, tables: Tables) -> Tables:
-    """The old way, for scripts whose text is not yet a function of the files."""
-    for stem, rows in tables.items():
-        write_csv(given.out / f"{stem}.csv", rows)
-    took = f"All runs of the {given.size} size together: {minutes(given):.1f} minutes of one core."
-    text = f"# {title}\n\n{summary}\n\n{body.strip()}\n\n{took}\n"
-    (given.out / "findings.md").write_text(text)
-    print(text)
-    if given.size == "full" or given.findings:
-        FINDINGS.mkdir(exist_ok=True)
-        (FINDINGS / f"{given.name}.md").write_text(text)
-        for stem, rows in tables.items():
-            write_csv(FINDINGS / f"{given.name}_{stem}.csv", rows)
-    print(f"results: {given.out}")
-    return tables
-
-
-def median(rows: list[dict[str, Any]], name: str) -> float:
-    """The median of a column over rows; infinite where fewer than half of them have it."""
-    values = [float("inf") if row[name] is None else float(row[name]) for row in rows]
-    return float(np.median(values)) if values else float("nan")

@@ -30,13 +30,14 @@ enough to tell 1/2 from 1 and -1.8 from -2.8, not always -1.8 from -2.
 
 from typing import Any
 
-from sweeps import options, publish, run_all, save_figure
+from sweeps import options, run_all, save_figure
 from table_1 import text
 from table_1.figure import figure_of
 from table_1.game import START, average_smoothness
 from table_1.plan import L, Sweep, sweeps
 from table_1.trial import trial
 from table_1.verdicts import Row, pairs_of, slopes_of
+from texts import publish
 
 NAME, TITLE = "table_1_scaling", "Table 1, measured"
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sweeps import grouped, options, publish, run_all, save_figure, short, table
+from sweeps import grouped, options, run_all, save_figure
+from texts import publish, short, table
 from vectorised import CHUNK, Many, RippledGame, primal_gradients
 
 import raydream as rd

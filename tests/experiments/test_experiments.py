@@ -12,7 +12,7 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[2] / "experiments"
 
 
-def outcome_of(script, out, size="--tiny"):
+def outcome_of(script, out, size="--quick"):
     """The result files of a small run: {name: rows}, and what was printed."""
     done = subprocess.run(
         [sys.executable, str(FOLDER / f"{script}.py"), size, "--workers", "1", "--out", str(out)],
@@ -29,7 +29,7 @@ def outcome_of(script, out, size="--tiny"):
 def table_1(tmp_path_factory):
     """A quick run of table_1_scaling.py: where it lies, and its tables."""
     out = tmp_path_factory.mktemp("table_1")
-    return out, outcome_of("table_1_scaling", out, "--quick")[0]
+    return out, outcome_of("table_1_scaling", out)[0]
 
 
 def test_table_1_has_a_row_for_every_prediction_and_every_instance(table_1):
@@ -60,7 +60,7 @@ def test_a_second_start_runs_nothing_again(table_1):
     lines = log.read_text().splitlines()
     spent = [json.loads(line)["answer"]["seconds"] for line in lines]
     log.write_text("\n".join(lines) + '\n{"job": {"method"')
-    assert outcome_of("table_1_scaling", out, "--quick")[0] == first
+    assert outcome_of("table_1_scaling", out)[0] == first
     assert [json.loads(line)["answer"]["seconds"] for line in log.read_text().splitlines()] == spent
 
 
