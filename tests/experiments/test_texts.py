@@ -63,7 +63,9 @@ def test_the_text_sees_the_files_alone(sweeps, tmp_path, monkeypatch):
         seen.append(tables)
         return f"One third is {tables['runs'][0]['x']!r}.", f"epsilon {tables['setting'][0]['epsilon']}"
 
-    answer = sys.modules["texts"].publish(given, "Title", text_of, {"runs": [{"x": 1 / 3}], "setting": [{"epsilon": 0.1}]})
+    answer = sys.modules["texts"].publish(
+        given, "Title", text_of, {"runs": [{"x": 1 / 3}], "setting": [{"epsilon": 0.1}]}
+    )
     tables = {"setting": [{"epsilon": 0.1, "size": "full", "seconds": 150.0}], "runs": [{"x": 0.3333333333}]}
     assert seen == [tables] and answer == tables
     text = (tmp_path / "findings" / "x.md").read_text()

@@ -11,7 +11,8 @@ from raydream.studies.tuning.tpe import tpe
 from raydream.studies.tuning.widening import outgrown, widened
 from raydream.studies.tuning.winners import Ranked
 
-NEAR = 10**0.5  # how far from a winner it is looked for a better one
+NEAR = 10**0.5  # how far from a winner it is looked for a better one, to begin with
+TURNS = 4  # in which that is done
 SEARCHES = ("grid", "halving", "random", "tpe")
 
 
@@ -51,25 +52,37 @@ class Hunt:
     def refine(self, order: Ranked, count: int) -> Ranked:
         """So many more configurations of each method around its winner, with the whole budget; the best of all first.
 
-        Numbers from ranges within a factor of sqrt(10), everything else as it won.
+        They are tried in turns, each around the winner by then and closer to it.
         """
-        near = {}
-        for label, winner in self.race.winners(order).items():
-            around = {
-                name: Range(value / NEAR, value * NEAR) if isinstance(self.grids[label][name], Range) else (value,)
-                for name, value in winner["parameters"].items()
+        for turn in range(TURNS):
+            share = count * (turn + 1) // TURNS - count * turn // TURNS
+            winners = self.race.winners(order)
+            near = {label: self._near(label, winners[label]["parameters"], share, turn) for label in winners}
+            found = self.race.whole(near)
+            self.chosen = {label: [*some, *near.get(label, [])] for label, some in self.chosen.items()}
+            order = {
+                label: sorted([*those, *found.get(label, [])], key=lambda one: one.loss(self.race.metric))
+                for label, those in order.items()
             }
-            near[label] = self._around(label, around, count)
-        found = self.race.whole(near)
-        self.chosen = {label: [*some, *near.get(label, [])] for label, some in self.chosen.items()}
-        return {
-            label: sorted([*order[label], *found[label]], key=lambda one: one.loss(self.race.metric)) for label in order
-        }
+        return order
 
-    def _around(self, label: str, grid: Grid, count: int) -> list[Parameters]:
-        if size_of(grid) is not None:  # nothing is left to vary
-            return []
-        return drawn_from(label, self.race.kinds[label], grid, self.race.admission, count, self.seed + 1)
+    def _near(self, label: str, won: Parameters, count: int, turn: int) -> list[Parameters]:
+        """Configurations near one: its numbers from ranges moved, and at most one choice made anew.
+
+        Part of them keep all choices; the others leave one free, each choice in its turn.
+        """
+        grid, reach = self.grids[label], NEAR ** (1 / (turn + 1))
+        choices = {name: values for name, values in grid.items() if not isinstance(values, Range)}
+        kept: Grid = {n: (v,) if n in choices else Range(v / reach, v * reach) for n, v in won.items()}
+        free = [None, *(name for name, values in choices.items() if len(values) > 1)]
+        found = []
+        for place, choice in enumerate(free):
+            share = count * (place + 1) // len(free) - count * place // len(free)
+            around = kept if choice is None else {**kept, choice: choices[choice]}
+            if share and (size_of(around) or 2) > 1:  # something is left to vary
+                seed = self.seed + 1 + turn * len(free) + place
+                found += drawn_from(label, self.race.kinds[label], around, self.race.admission, share, seed)
+        return found
 
     def about(self) -> dict[str, Any]:
         """What was searched in the end, as plain data."""
