@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from raydream.backends.ray import RayBackend as RayBackend
     from raydream.columns.evaluation import Evaluation as Evaluation
     from raydream.columns.own import Metric as Metric
+    from raydream.program import Frame as Frame
     from raydream.running.callbacks import MLflow as MLflow
     from raydream.running.callbacks import TensorBoard as TensorBoard
     from raydream.running.callbacks import WandB as WandB
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "Comparison": "raydream.studies.comparison",
     "Evaluation": "raydream.columns.evaluation",
+    "Frame": "raydream.program",
     "LocalBackend": "raydream.backends.local",
     "MLflow": "raydream.running.callbacks",
     "Metric": "raydream.columns.own",

@@ -12,6 +12,12 @@ import numpy.typing as npt
 from raydream.types import Array
 
 
+def shortened(value: Any) -> str:
+    """A value in a few words."""
+    text = f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 def number(name: str, value: Any) -> float:
     """`value` as a finite float."""
     if isinstance(value, bool | str) or value is None:
@@ -72,9 +78,18 @@ def choice(name: str, value: Any, options: Iterable[str]) -> str:
     raise ValueError(f"`{name}` must be one of {', '.join(map(repr, known))}; got {value!r}.{hint}")
 
 
+def real(name: str, value: Any) -> Any:
+    """`value` itself, unless it is of complex numbers, whose imaginary part would be lost on the way."""
+    kind = getattr(value, "dtype", None)
+    found = np.asarray(value).dtype if kind is None else kind
+    if getattr(found, "kind", "") == "c":
+        raise TypeError(f"`{name}` must be real; got {found}.")
+    return value
+
+
 def vector(name: str, value: npt.ArrayLike, size: int | None = None) -> Array:
     """`value` as a finite one-dimensional float64 array, of length `size` if given."""
-    result = np.ascontiguousarray(value, dtype=np.float64)
+    result = np.ascontiguousarray(real(name, value), dtype=np.float64)
     if result.ndim != 1 or (size is not None and result.size != size):
         wanted = "one-dimensional" if size is None else f"a vector of length {size}"
         raise ValueError(f"`{name}` must be {wanted}; got shape {result.shape}.")

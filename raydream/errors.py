@@ -3,6 +3,7 @@
     Exception
         RaydreamError           whatever this package raises by a name of its own
             GradientError       (ArithmeticError) a gradient that is not finite at a finite point
+            NotANumber          (ArithmeticError) a value that is not a number at a finite point
             InnerMaximumError   (RuntimeError) the maximum over y was not found
             CallbackError       (RuntimeError) `on_record` fails, or needs a library that is missing
             MetricError         (RuntimeError) a metric of one's own that fails, or is no number
@@ -33,6 +34,10 @@ class RaydreamError(Exception):
 
 class GradientError(RaydreamError, ArithmeticError):
     """A component gradient that is not finite at a finite point."""
+
+
+class NotANumber(RaydreamError, ArithmeticError):
+    """A value of f that is not a number at a finite point."""
 
 
 class InnerMaximumError(RaydreamError, RuntimeError):

@@ -5,13 +5,32 @@ hear: for each row the weighted sum over the neighbourhood. What it returns is i
 """
 
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from raydream.checks import shortened, whole
 from raydream.types import Array
 
 Said = Array | tuple[Array, ...]  # what one round carries
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What one round carries, billed as so many bytes for each row: for a method that sends a code of its rows.
+
+    `yield Frame(V, bytes_per_row=20)` is heard as `yield V` is. The rows travel as they are; only the bill is that of
+    the code.
+    """
+
+    said: Said
+    bytes_per_row: int
+
+    def __post_init__(self) -> None:
+        whole("bytes_per_row", self.bytes_per_row)
+
+
 Program = Generator[Any, Any, Any]
 
 
@@ -33,6 +52,22 @@ def perform(program: Any, hear: Callable[[Any], Any]) -> Any:
 def parts_of(said: Said) -> tuple[Array, ...]:
     """The arrays of one round, also of a round that carries only one."""
     return said if isinstance(said, tuple) else (said,)
+
+
+def weighed(said: Any, rows: int) -> tuple[Said, int]:
+    """What is said, if it can travel, and its bytes for each row."""
+    frame, price = (said.said, said.bytes_per_row) if isinstance(said, Frame) else (said, None)
+    parts = parts_of(frame)
+    if not parts or not all(isinstance(part, np.ndarray) for part in parts):
+        raise TypeError(f"what a method yields must be an array, or a tuple of arrays; got {shortened(frame)}.")
+    for part in parts:
+        if part.ndim != 2 or len(part) != rows:
+            raise ValueError(
+                f"what a method yields must have one row for each of the {rows} agents here; got shape {part.shape}."
+            )
+        if part.dtype != np.float64:
+            raise TypeError(f"what a method yields must be of float64; got {part.dtype}. Use `.astype(float)`.")
+    return frame, sum(part.itemsize * part.shape[1] for part in parts) if price is None else price
 
 
 def frame_of(said: Said) -> Array:

@@ -1,30 +1,23 @@
 """The agents hosted here, as a method sees them: stacked rows, a billed oracle, private draws, the network."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from raydream.agents.streams import Streams
+from raydream.agents.streams import EVERYBODY, Streams, own_purpose
+from raydream.checks import whole
 from raydream.constraints import Constraint, Everything
 from raydream.errors import GradientError
+from raydream.problems.answers import lent, named, told, wrong_gradient
 from raydream.problems.protocol import LocalProblem
 from raydream.topology.mixing import Network
 from raydream.types import Array
 
 # A point this far out is on its way to infinity: a gradient that overflows there is divergence, not an error.
 FAR = 1e100
-
-
-def named(error: Exception, agent: int) -> Exception:
-    """The same error with the agent's number in its text (as a note, where its text is not ours to change)."""
-    text = f"agent {agent}: {error}"
-    if len(error.args) <= 1 and all(isinstance(argument, str) for argument in error.args):
-        error.args = (text,)
-    else:
-        error.add_note(text)
-    return error
+MOST = 1000  # times a shard: no batch of so many samples is meant
 
 
 class Agents:
@@ -53,10 +46,24 @@ class Agents:
         self._dim_x = start[0].size
         self._streams = streams
         self._iteration = self._draws = 0
+        for agent, shard in zip(self.hosted, self.shards, strict=True):
+            _check_samples(agent, shard)
 
     def begin(self, iteration: int) -> None:
         """Key all draws that follow to this iteration (0 is the initialisation, t + 1 is step t)."""
         self._iteration, self._draws = iteration, 0
+
+    def stream(self, purpose: str) -> Iterator[np.random.Generator]:
+        """A private generator for each row, for draws of a method's own; use one before asking for the next.
+
+        They are keyed by the run's seed, the purpose, the agent, the iteration, and how many were asked for before.
+        """
+        name, draw = own_purpose(purpose), self._next_draw()
+        return (self._stream(name, agent, draw) for agent in self.hosted)
+
+    def shared_stream(self, purpose: str) -> np.random.Generator:
+        """The same generator for all agents, wherever they live; valid until the next draw."""
+        return self._stream(own_purpose(purpose), EVERYBODY, self._next_draw())
 
     def start(self) -> Array:
         """Every agent at the common starting point."""
@@ -87,7 +94,7 @@ class Agents:
 
     def gradient(self, Z: Array, b: int | None = None) -> Array:
         """Each agent's mean gradient over b samples of its own, drawn with replacement, or over its whole shard."""
-        draw = self._next_draw()
+        draw, Z = self._next_draw(), lent(Z)
         G = np.empty_like(Z)
         for row in range(len(self.hosted)):
             G[row] = self._oracle(row, Z[row], self._batch(row, b, draw), b)
@@ -95,7 +102,7 @@ class Agents:
 
     def gradient_pair(self, Z: Array, Z_old: Array, b: int | None = None) -> tuple[Array, Array]:
         """The gradients at two points on the same samples, as recursive estimators need them (2b calls each)."""
-        draw = self._next_draw()
+        draw, Z, Z_old = self._next_draw(), lent(Z), lent(Z_old)
         G, G_old = np.empty_like(Z), np.empty_like(Z)
         for row in range(len(self.hosted)):
             batch = self._batch(row, b, draw)
@@ -108,7 +115,7 @@ class Agents:
 
         An agent whose omega is 0 asks for no gradient and pays none.
         """
-        draw = self._next_draw()
+        draw, Z, Z_old = self._next_draw(), lent(Z), lent(Z_old)
         D = np.zeros_like(Z)
         for row, agent in enumerate(self.hosted):
             if q < 1 and self._stream("participation", agent, draw).random() >= q:
@@ -134,6 +141,8 @@ class Agents:
         stream = self._stream("sample", self.hosted[row], draw)
         shard = self.shards[row]
         if shard.samples is not None:
+            if b > MOST * shard.samples:
+                raise named(ValueError(_too_many(b, shard.samples)), self.hosted[row])
             return stream.integers(shard.samples, size=b)
         try:
             return shard.draw(stream, b)  # type: ignore[attr-defined]
@@ -145,14 +154,29 @@ class Agents:
         shard = self.shards[row]
         self.sfo += (shard.samples or 0) if b is None else b
         try:
-            gx, gy = shard.gradient(z[: self._dim_x], z[self._dim_x :], batch)
-            g = np.concatenate([gx, gy])
+            answer = shard.gradient(z[: self._dim_x], z[self._dim_x :], batch)
         except Exception as error:
-            raise named(error, self.hosted[row]) from None
+            raise named(told(error, "gradient"), self.hosted[row]) from None
+        g = self._joined(row, answer)
         # The product is quick and finite where g is, unless g is enormous; then look closer.
         if not math.isfinite(g @ g) and not np.isfinite(g).all() and np.abs(z).max() < FAR:
             raise GradientError(self._blame(row, z, batch))
         return g
+
+    def _joined(self, row: int, answer: Any) -> Array:
+        """The two parts of a gradient as one vector."""
+        dim_y = self._z0.size - self._dim_x
+        try:
+            gx, gy = answer
+            if np.shape(gx) == (self._dim_x,) and np.shape(gy) == (dim_y,):
+                g: Array = np.concatenate([gx, gy])
+                if g.dtype.kind == "f":
+                    return g
+                if g.dtype.kind in "iu":
+                    return g.astype(self._z0.dtype)
+        except (TypeError, ValueError):
+            pass
+        raise named(wrong_gradient(answer, self._dim_x, dim_y), self.hosted[row])
 
     def _blame(self, row: int, z: Array, batch: Any) -> str:
         """Which agent, iteration and sample gave a gradient that is not finite."""
@@ -166,3 +190,20 @@ class Agents:
                     break
         when = "at the start" if self._iteration == 0 else f"in iteration {self._iteration - 1}"
         return f"agent {self.hosted[row]}{sample}: the gradient is not finite at a finite point, {when}."
+
+
+def _check_samples(agent: int, shard: LocalProblem) -> None:
+    """The number of an agent's samples is one."""
+    if shard.samples is None:
+        return
+    try:
+        whole("samples", shard.samples, 1)
+    except (TypeError, ValueError) as error:
+        raise named(error, agent) from None
+
+
+def _too_many(b: int, samples: int) -> str:
+    return (
+        f"a batch of {b} of its {samples} samples is more than {MOST} times what there is; give a smaller `b` or "
+        "`b_large`, or None for the whole shard."
+    )

@@ -5,10 +5,20 @@ run's numbers are the same on every backend, after every restart, and when the r
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from raydream.checks import whole
 
 PURPOSES = ("coin", "sample", "participation", "output")
+EVERYBODY = 2**64 - 1  # in the place of an agent's number
+
+
+def own_purpose(purpose: str) -> str:
+    """What a method of the user's own draws for: any name but those of the package."""
+    if not isinstance(purpose, str) or not purpose or purpose in PURPOSES:
+        taken = ", ".join(map(repr, PURPOSES))
+        raise ValueError(f"`purpose` must be a name of your own, not one of {taken}; got {purpose!r}.")
+    return purpose
 
 
 class Streams:
@@ -20,12 +30,7 @@ class Streams:
 
     def __init__(self, seed: int) -> None:
         self.seed = whole("seed", seed)
-        self._keys = {
-            purpose: np.random.SeedSequence(self.seed, spawn_key=(number,))
-            .generate_state(2, np.uint64)
-            .astype(np.uint64)
-            for number, purpose in enumerate(PURPOSES)
-        }
+        self._keys = {purpose: self._made((number,)) for number, purpose in enumerate(PURPOSES)}
         self._philox = np.random.Philox(key=self._keys["coin"])
         self._generator = np.random.Generator(self._philox)
         self._empty = np.zeros(4, dtype=np.uint64)
@@ -36,10 +41,20 @@ class Streams:
         # Resetting one generator costs a quarter of making a fresh one.
         self._philox.state = {
             "bit_generator": "Philox",
-            "state": {"counter": counter, "key": self._keys[purpose]},
+            "state": {"counter": counter, "key": self._key(purpose)},
             "buffer": self._empty,
             "buffer_pos": 4,
             "has_uint32": 0,
             "uinteger": 0,
         }
         return self._generator
+
+    def _key(self, purpose: str) -> npt.NDArray[np.uint64]:
+        """The key of a purpose; one of a user's own is made from the bytes of its name."""
+        if purpose not in self._keys:
+            letters = tuple(purpose.encode())
+            self._keys[purpose] = self._made((len(PURPOSES), *letters))
+        return self._keys[purpose]
+
+    def _made(self, spawn_key: tuple[int, ...]) -> npt.NDArray[np.uint64]:
+        return np.random.SeedSequence(self.seed, spawn_key=spawn_key).generate_state(2, np.uint64).astype(np.uint64)

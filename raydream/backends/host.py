@@ -10,17 +10,19 @@ import numpy as np
 from raydream.agents import Agents
 from raydream.backends.allocator import keep_freed_memory
 from raydream.backends.protocol import Keep, Names, arrays_of
-from raydream.program import perform
+from raydream.program import perform, weighed
 from raydream.types import Array
 
 
 class Host:
-    """Drives a method's programs over the rows hosted here; `exchange` carries one round.
+    """Drives a method's programs over the rows hosted here.
+
+    exchange(said, bytes) carries one round, whose rows are billed as so many bytes each.
 
     This is the one place where a step is taken, whatever the backend.
     """
 
-    def __init__(self, method: Any, agents: Agents, exchange: Callable[[Any], Any]) -> None:
+    def __init__(self, method: Any, agents: Agents, exchange: Callable[[Any, int], Any]) -> None:
         keep_freed_memory()
         self.method, self.agents, self._exchange = method, agents, exchange
         self.state: Any = None
@@ -52,5 +54,9 @@ class Host:
     def _perform(self, iteration: int, program: Callable[[], Any]) -> None:
         self.agents.begin(iteration)
         with np.errstate(all="ignore"):  # a diverging run may overflow
-            self.state = perform(program(), self._exchange)
+            self.state = perform(program(), self._hear)
         self.iteration = iteration
+
+    def _hear(self, said: Any) -> Any:
+        """What comes of one round."""
+        return self._exchange(*weighed(said, len(self.agents.hosted)))

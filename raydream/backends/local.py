@@ -9,6 +9,7 @@ from raydream.agents import Agents
 from raydream.agents.ledger import Ledger
 from raydream.agents.streams import Streams
 from raydream.backends.host import Host
+from raydream.backends.layout import as_sent
 from raydream.backends.protocol import Keep, Names, Place, Plan, Recovery, Snapshot
 from raydream.program import parts_of
 
@@ -47,7 +48,7 @@ class LocalSession:
         self._W, m = plan.topology.W, plan.topology.m
         agents = Agents(
             range(m),
-            [plan.problem.local(i) for i in range(m)],
+            [as_sent(plan.problem.local(i)) for i in range(m)],
             network=plan.topology.network,
             constraint=plan.problem.constraint,
             start=plan.start,
@@ -87,9 +88,8 @@ class LocalSession:
         # Steps make new arrays and never change old ones, so these need no copy.
         return Snapshot(self._host.iteration, self._ledger.copy(), self._host.arrays(collect))
 
-    def _exchange(self, said: Any) -> Any:
+    def _exchange(self, said: Any, bytes: int) -> Any:
         """One round: W times what was said."""
-        frame = parts_of(said)
-        self._ledger.bill_round(self._edges, sum(V.shape[1] for V in frame))
-        heard = tuple(self._W @ V for V in frame)
+        self._ledger.bill_round(self._edges, bytes)
+        heard = tuple(self._W @ V for V in parts_of(said))
         return heard if isinstance(said, tuple) else heard[0]

@@ -11,6 +11,7 @@ import numpy as np
 
 from raydream.columns.column import Column
 from raydream.columns.evaluation import Evaluation
+from raydream.problems.answers import lent, value_of
 from raydream.problems.completed import Completed
 from raydream.problems.protocol import Problem
 from raydream.types import Array
@@ -32,7 +33,7 @@ class Point:
         primal: bool = True,
     ) -> None:
         self.problem, self.arrays, self._tolerance, self._primal = problem, arrays, tolerance, primal
-        z_bar: Array = arrays["Z"].mean(axis=0)
+        z_bar: Array = lent(arrays["Z"].mean(axis=0))
         self.x_bar, self.y_bar = z_bar[: problem.dim_x], z_bar[problem.dim_x :]
 
     @property
@@ -55,7 +56,7 @@ class Point:
         """P(x_bar) - f(x_bar, y_bar): how far y is from the best response, in units of f; NaN where not finite."""
         if not (self._primal and np.isfinite(self.x_bar).all() and np.isfinite(self.y_bar).all()):
             return float("nan")
-        return self.P - self.problem.value(self.x_bar, self.y_bar)
+        return self.P - value_of(self.problem.value(self.x_bar, self.y_bar), self.x_bar, self.y_bar)
 
     @cached_property
     def _primal_and_gradient(self) -> tuple[float, Array, float]:
@@ -64,7 +65,8 @@ class Point:
             return float("nan"), np.full(1, np.nan), float("nan")
         if isinstance(self.problem, Completed) and self.problem.by_ascent:
             return self.problem.certified(self.x_bar, self.y_bar, self._tolerance)
-        return *self.problem.primal_and_gradient(self.x_bar), float("nan")
+        value, slope = self.problem.primal_and_gradient(self.x_bar)
+        return value_of(value, self.x_bar, self.y_bar, "primal"), slope, float("nan")
 
 
 def spread(V: Array | None) -> float:

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from raydream.checks import choice
+from raydream.checks import choice, shortened
 from raydream.errors import MetricError
+from raydream.problems.answers import lent
 from raydream.types import Array
 
 Better = Literal["less", "more"]
@@ -40,7 +41,7 @@ class Metric:
         if not (np.isfinite(x).all() and np.isfinite(y).all()):
             return float("nan")
         try:
-            value = self.measure(_lent(x), _lent(y))
+            value = self.measure(lent(x), lent(y))
         except Exception as error:
             why = f"{type(error).__name__}: {error}".rstrip(".: ")
             raise MetricError(f"`metrics` has {name!r}, which failed at iteration {iteration} with {why}.") from error
@@ -50,7 +51,7 @@ class Metric:
             or np.iscomplexobj(value)
         ):
             raise MetricError(f"`metrics` has {name!r}, which must return a float; at iteration {iteration} it "
-                              f"returned {_shortened(value)}.")  # fmt: skip
+                              f"returned {shortened(value)}.")  # fmt: skip
         return float(value)
 
 
@@ -99,14 +100,3 @@ def metrics_again(
         if known[name].better != better:
             raise ValueError(f"`metrics` must be those of the run in {folder!r}, where {better} of {name!r} is better.")
     return {name: known[name] for name in wanted}
-
-
-def _lent(vector: Array) -> Array:
-    view = vector.view()
-    view.flags.writeable = False
-    return view
-
-
-def _shortened(value: Any) -> str:
-    text = f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

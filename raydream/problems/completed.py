@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from raydream.checks import whole
 from raydream.constraints import Everything
 from raydream.errors import InnerMaximumError
+from raydream.problems.answers import lent, named, near, told, value_of, wrong_gradient
 from raydream.problems.diameter import diameter
 from raydream.problems.maximiser import check_concave, maximise, maximum
 from raydream.problems.protocol import Danskin, LocalProblem, Problem
 from raydream.types import Array
 
 REQUIRED = ("agents", "dim_x", "dim_y", "local")
-AWAY = 1e8  # where only a run that diverges comes by
 DERIVED = (
     "samples", "constraint", "start", "value", "gradient", "best_response",
     "primal", "primal_gradient", "primal_and_gradient",
@@ -36,7 +37,7 @@ class Completed(Danskin):
         self._concave = False  # whether a look around found nothing against it
         constraint = getattr(problem, "constraint", None)
         self.constraint = Everything() if constraint is None else constraint
-        self.samples = problem.samples if hasattr(problem, "samples") else self.local(0).samples
+        self.samples = _samples(problem)
         for name in DERIVED:
             if name not in ("samples", "constraint") and hasattr(problem, name):
                 setattr(self, name, getattr(problem, name))
@@ -60,16 +61,35 @@ class Completed(Danskin):
 
     def value(self, x: Array, y: Array) -> float:
         """The mean of the agents' functions."""
-        return float(np.mean([shard.value(x, y) for shard in self.shards]))
+        x, y = lent(x), lent(y)
+        return float(np.mean([self._value(i, x, y) for i in range(self.agents)]))
 
     def gradient(self, x: Array, y: Array) -> tuple[Array, Array]:
         """The mean of the agents' exact gradients."""
-        pairs = [shard.gradient(x, y) for shard in self.shards]
+        x, y = lent(x), lent(y)
+        pairs = [self._gradient(i, x, y) for i in range(self.agents)]
         return np.mean([gx for gx, _ in pairs], axis=0), np.mean([gy for _, gy in pairs], axis=0)
 
     def best_response(self, x: Array) -> Array:
         """y*(x) by the inner maximiser."""
         return maximise(lambda y: self.gradient(x, y)[1], self.constraint.project, np.zeros(self.dim_y))
+
+    def _value(self, agent: int, x: Array, y: Array) -> float:
+        """An agent's value, if it is one."""
+        try:
+            return value_of(self.shards[agent].value(x, y), x, y)
+        except Exception as error:
+            raise named(told(error, "value"), agent) from None
+
+    def _gradient(self, agent: int, x: Array, y: Array) -> tuple[Array, Array]:
+        """An agent's exact gradients, if they are two vectors of the right lengths."""
+        try:
+            answer = self.shards[agent].gradient(x, y)
+            if [np.shape(part) for part in answer] != [(self.dim_x,), (self.dim_y,)]:
+                raise wrong_gradient(answer, self.dim_x, self.dim_y)
+        except Exception as error:
+            raise named(told(error, "gradient"), agent) from None
+        return answer
 
     @cached_property
     def by_ascent(self) -> bool:
@@ -98,7 +118,7 @@ class Completed(Danskin):
                 self._concave = True
             found = maximum(in_y, self.constraint.project, begun, tolerance=tolerance)
         except InnerMaximumError:
-            if max(float(np.abs(x).max(initial=0.0)), float(np.abs(begun).max(initial=0.0))) < AWAY:
+            if near(x, begun):
                 raise
             return float("nan"), np.full(self.dim_x, np.nan), float("nan")
         slope = gradients.get(found.y.tobytes())
@@ -117,6 +137,17 @@ class Completed(Danskin):
         if hasattr(self.problem, "primal") or hasattr(self.problem, "primal_gradient"):
             return self.primal(x), self.primal_gradient(x)
         return super().primal_and_gradient(x)
+
+
+def _samples(problem: Any) -> int | None:
+    """n, as the problem says it or its first agent."""
+    whose = problem if hasattr(problem, "samples") else problem.local(0)
+    if whose.samples is None:
+        return None
+    try:
+        return whole("samples", whose.samples, 1)
+    except (TypeError, ValueError) as error:
+        raise (error if whose is problem else named(error, 0)) from None
 
 
 def complete(problem: Any) -> Problem:

@@ -13,6 +13,7 @@ from raydream.problems.quadratic_forms import (
     Form,
     check_shapes,
     combined,
+    form_of,
     random_forms,
     random_noise,
     root_mean_square,
@@ -43,7 +44,7 @@ class QuadraticGame(Game):
         theta: float = 0.0,
         nu: float = 10.0,
     ) -> None:
-        self.components = Form(*(np.ascontiguousarray(part, dtype=np.float64) for part in (A, B, C, p, q)))
+        self.components = form_of(A, B, C, p, q)
         check_shapes(self.components, axes=2)
         self.samples = int(self.components.A.shape[1])
         forms = [self.components[i].mean() for i in range(self.components.A.shape[0])]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from raydream.checks import number, positive, whole
+from raydream.checks import number, positive, real, whole
 from raydream.constraints import Constraint
 from raydream.types import Array
 
@@ -47,6 +47,12 @@ class Form:
     def hessian(self) -> Array:
         """[[A, B], [B', -C]] (also of a stack)."""
         return np.block([[self.A, self.B], [np.swapaxes(self.B, -1, -2), -self.C]])
+
+
+def form_of(A: Any, B: Any, C: Any, p: Any, q: Any) -> Form:
+    """The form of a caller's arrays, as float64 side by side."""
+    parts = {"A": A, "B": B, "C": C, "p": p, "q": q}
+    return Form(*(np.ascontiguousarray(real(name, part), dtype=np.float64) for name, part in parts.items()))
 
 
 def solve(matrix: Array, right: Array) -> Array:

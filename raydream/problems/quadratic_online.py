@@ -9,7 +9,7 @@ from raydream.constraints import Constraint, Everything
 from raydream.parameters import Positive
 from raydream.problems.penalty import Nu, SaturatingPenalty, Theta
 from raydream.problems.protocol import Constants
-from raydream.problems.quadratic_forms import Form, check_shapes, random_forms, root_mean_square
+from raydream.problems.quadratic_forms import Form, check_shapes, form_of, random_forms, root_mean_square
 from raydream.problems.quadratic_game import Curvature, DimX, DimY, Game, Heterogeneity, Seed
 from raydream.problems.registry import maker_at_random
 from raydream.types import Array, Indices
@@ -42,7 +42,7 @@ class OnlineQuadraticGame(Game):
         theta: float = 0.0,
         nu: float = 10.0,
     ) -> None:
-        forms = Form(*(np.ascontiguousarray(part, dtype=np.float64) for part in (A, B, C, p, q)))
+        forms = form_of(A, B, C, p, q)
         check_shapes(forms, axes=1)
         self.sigma = positive("sigma", sigma)
         super().__init__(forms, constraint or Everything(), theta, nu)

@@ -12,7 +12,7 @@ from raydream.parameters import one_of
 from raydream.problems.penalty import Nu, SaturatingPenalty, Theta
 from raydream.problems.protocol import Constants, Danskin
 from raydream.problems.registry import maker_on_data
-from raydream.problems.rows import Taken, checked_rows, checked_signs, norms, spectral_norm
+from raydream.problems.rows import Taken, checked_classes, checked_rows, norms, spectral_norm
 from raydream.types import Array, Indices
 
 SCALINGS = ("balanced", "paper")
@@ -50,7 +50,7 @@ class RobustLogisticRegression(Danskin):
         nu: Nu = 10.0,
     ) -> None:
         data, labels = checked_rows(features, labels)
-        checked_signs(labels)
+        checked_classes(labels)
         self.agents = whole("agents", agents, 1)
         self.samples = data.shape[0] // self.agents
         if self.samples < 1:

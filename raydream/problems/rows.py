@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import svds
 
+from raydream.checks import real
 from raydream.types import Array, Indices, Sparse
 
 
@@ -85,8 +86,8 @@ def spectral_norm(features: Sparse) -> float:
 def checked_rows(features: Any, labels: Any) -> tuple[Sparse, Array]:
     """Features as CSR and labels as float64, or a sentence about what is wrong with them."""
     # Copies: sorting in place would reorder the columns of a caller's matrix, but not its entries.
-    data = sparse.csr_array(features, dtype=np.float64).sorted_indices()
-    labels = np.array(labels, dtype=np.float64)
+    data = sparse.csr_array(real("features", features), dtype=np.float64).sorted_indices()
+    labels = np.array(real("labels", labels), dtype=np.float64)
     if data.ndim != 2 or data.shape[1] < 1:
         raise ValueError(f"`features` must be a matrix with at least one column; got shape {data.shape}.")
     if labels.shape != (data.shape[0],):
@@ -97,6 +98,14 @@ def checked_rows(features: Any, labels: Any) -> tuple[Sparse, Array]:
         row = int(np.searchsorted(data.indptr, np.flatnonzero(~np.isfinite(data.data))[0], side="right")) - 1
         raise ValueError(f"`features` must be finite; row {row} holds NaN or infinity.")
     return data, labels
+
+
+def checked_classes(labels: Array) -> Array:
+    """Labels that are -1 and +1, both of them where there is more than one row, or a sentence."""
+    checked_signs(labels)
+    if labels.size > 1 and (labels == labels[0]).all():
+        raise ValueError(f"`labels` must hold both classes; all rows in use are {labels[0]:+g}.")
+    return labels
 
 
 def checked_signs(labels: Array) -> Array:

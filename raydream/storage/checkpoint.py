@@ -21,6 +21,7 @@ from raydream.topology import Topology
 from raydream.types import Array
 
 FORMAT = 1
+ADDED = ("problem elsewhere",)  # parts of the fingerprint that older checkpoints lack
 
 
 @dataclass
@@ -78,8 +79,9 @@ class Checkpoint:
                     f"{folder / manifest['file']} is damaged: its SHA-256 is {found[:12]}..., not the manifest's."
                 )
             for part, wanted in fingerprint.items():
-                if manifest["fingerprint"].get(part) != wanted:
-                    raise CheckpointError(f"{folder} belongs to another run: its {part} differs.")
+                known = manifest["fingerprint"].get(part, wanted if part in ADDED else None)
+                if known != wanted:
+                    raise CheckpointError(f"{folder} belongs to another run: its {part.split()[0]} differs.")
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             state = {name[6:]: array for name, array in arrays.items() if name.startswith("state_")}
@@ -102,6 +104,7 @@ def fingerprint(plan: Plan) -> dict[str, str]:
     """What a checkpoint must share with a run to be gone on from: the same problem, topology, method and seed."""
     return {
         "problem": problem_mark(plan.problem, plan.start),
+        "problem elsewhere": elsewhere_mark(plan.problem, plan.start),
         "topology": topology_mark(plan.topology),
         "method": repr(plan.method),
         "seed": str(plan.seed),
@@ -114,6 +117,16 @@ def problem_mark(problem: Problem, start: tuple[Array, Array]) -> str:
     facts: list[Any] = [problem.agents, problem.dim_x, problem.dim_y, problem.samples, repr(problem.constraint)]
     facts.append(f"{problem.value(*start):.9e}")
     return _digest(repr(facts).encode())
+
+
+def elsewhere_mark(problem: Problem, start: tuple[Array, Array]) -> str:
+    """What tells a problem from others that agree with it at the start: its values at points beside it."""
+    generator, found = np.random.default_rng(0), []
+    for size in (0.1, 1.0):
+        x, y = (part + size * generator.normal(size=part.size) for part in start)
+        with np.errstate(all="ignore"):
+            found.append(f"{problem.value(x, problem.constraint.project(y)):.9e}")
+    return _digest(repr(found).encode())
 
 
 def topology_mark(topology: Topology) -> str:

@@ -839,7 +839,9 @@ def test_constants_of_a_single_heavy_sample_are_sharp() -> None:
 def test_constants_exist_for_centred_and_empty_features(features: Array) -> None:
     """L_full follows from the largest singular value s alone, also where the vector 1 is in the kernel."""
     N, s = len(features), float(np.linalg.norm(features, 2))
-    known = RobustLogisticRegression(features, np.ones(N), 1, scaling="paper", theta=0.0).constants(weight=1.0)
+    signs = np.resize([1.0, -1.0], N)  # which the loss takes out again
+    rows = signs[:, None] * features
+    known = RobustLogisticRegression(rows, signs, 1, scaling="paper", theta=0.0).constants(weight=1.0)
     blocks = [[s**2 / (4 * N**2), s / N], [s / N, 1.0]]
     assert known.L_full == pytest.approx(np.linalg.norm(blocks, 2), rel=1e-12)
 

@@ -126,7 +126,7 @@ class Agent:
         """The actors that this one waits for."""
         return self.links.waits_for
 
-    def _exchange(self, said: Any) -> Any:
+    def _exchange(self, said: Any, bytes: int) -> Any:
         """One round: rows to the neighbours, rows from the neighbours, and their weighted sums."""
         V = frame_of(said)
         route, width = self._route, V.shape[1]
@@ -138,7 +138,7 @@ class Agent:
             {peer: [_bytes(V[row]) for row in rows] for peer, rows in route.says.items()},
             {peer: [_bytes(stack[place]) for place in places] for peer, places in route.hears.items()},
         )
-        self._ledger.bill_round(route.messages, width)
+        self._ledger.bill_round(route.messages, bytes)
         return heard_as(said, route.W @ stack)
 
     def _forget(self) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from raydream.checks import not_negative, whole
+from raydream.checks import not_negative, real, whole
 from raydream.parameters import Count, NotNegative, Rule, Whole
 from raydream.problems.learning.on_rows import Metric, share
 from raydream.problems.quadratic import QuadraticGame
@@ -41,7 +41,8 @@ class PolicyEvaluation(QuadraticGame):
         chain     the states' features, true values and shares of visits
         """
         self.phi, self.following, self.rewards = (
-            np.ascontiguousarray(part, dtype=np.float64) for part in (phi, following, rewards)
+            np.ascontiguousarray(real(name, part), dtype=np.float64)
+            for name, part in {"phi": phi, "following": following, "rewards": rewards}.items()
         )
         shape = self.phi.shape
         if len(shape) != 3 or self.following.shape != shape or self.rewards.shape != shape[:2] or 0 in shape:

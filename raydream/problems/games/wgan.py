@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from raydream import checks
 from raydream.checks import positive, whole
 from raydream.constraints import Everything
 from raydream.parameters import Count, NotNegative, Positive, Whole
@@ -30,7 +31,10 @@ class WGAN(Danskin):
     dim_x = dim_y = 2
 
     def __init__(self, real: Any, latent: Any, *, lam: float = 0.5) -> None:
-        self.real, self.latent = (np.ascontiguousarray(part, dtype=np.float64) for part in (real, latent))
+        parts = {"real": real, "latent": latent}
+        self.real, self.latent = (
+            np.ascontiguousarray(checks.real(name, part), dtype=np.float64) for name, part in parts.items()
+        )
         if self.real.ndim != 2 or 0 in self.real.shape or self.real.shape != self.latent.shape:
             raise ValueError(
                 "`real` and `latent` must have one row per agent, equally long; "

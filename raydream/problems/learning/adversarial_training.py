@@ -11,7 +11,7 @@ from raydream.problems.learning.on_rows import HeldOut, Metric
 from raydream.problems.learning.perturbed import Lam, Perturbed, Region, accuracy, both
 from raydream.problems.penalty import Nu, SaturatingPenalty, Theta
 from raydream.problems.registry import maker_on_data
-from raydream.problems.rows import checked_signs
+from raydream.problems.rows import checked_classes, checked_signs
 from raydream.types import Array
 
 MODELS = ("linear", "tanh")
@@ -40,7 +40,7 @@ class AdversarialTraining(Perturbed):
         lam: Lam = 10.0, radius: Region = None, theta: Theta = 1e-3, nu: Nu = 10.0, held_out: HeldOut = 0.2,
     ) -> None:  # fmt: skip
         super().__init__(features, labels, agents, held_out)
-        checked_signs(self.labels)
+        checked_classes(self.labels)
         d, size = int(self.features.shape[1]), positive("size", size)
         units = whole("hidden", hidden, 1)
         self.settle(

@@ -11,7 +11,7 @@ from raydream.problems.learning.on_rows import HeldOut, Metric, OnRows
 from raydream.problems.penalty import Nu, SaturatingPenalty, Theta
 from raydream.problems.protocol import Constants
 from raydream.problems.registry import maker_on_data
-from raydream.problems.rows import Rows, checked_signs, norms
+from raydream.problems.rows import Rows, checked_classes, checked_signs, norms
 from raydream.types import Array, Indices
 
 
@@ -31,10 +31,7 @@ class AUC(OnRows):
         self, features: Any, labels: Any, agents: int, *, theta: Theta = 1e-3, nu: Nu = 10.0, held_out: HeldOut = 0.2
     ) -> None:
         super().__init__(features, labels, agents, held_out)
-        checked_signs(self.labels)
-        self.positive = float(np.mean(self.labels > 0))
-        if self.positive in (0.0, 1.0):
-            raise ValueError(f"`labels` must hold both classes; all rows in use are {self.labels[0]:+g}.")
+        self.positive = float(np.mean(checked_classes(self.labels) > 0))
         self.dim_x, self.dim_y = int(self.features.shape[1]) + 2, 1
         self.constraint = Everything()
         self.penalty = SaturatingPenalty(not_negative("theta", theta), positive("nu", nu))
