@@ -5,14 +5,14 @@ import importlib
 import json
 import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from raydream import checks
 from raydream.algorithms import METHODS
-from raydream.parameters import call
+from raydream.parameters import call, parameters_of
 from raydream.problems.registry import PROBLEMS
 from raydream.topology import TOPOLOGIES, Topology
 
@@ -30,6 +30,8 @@ __all__ = [
 ]
 
 Thing = TypeVar("Thing")
+AGENTS = 8  # where nobody says how many
+STEPS = {"eta": 0.1, "gamma": 1.0}  # of a method that nothing is known of
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,27 @@ def spec_of(thing: Any) -> Spec | None:
     return _SPECS.get(id(thing))
 
 
+def method_kind(name: str) -> type[Any]:
+    """A class of methods by its name on the command line, or by `package.module:Class`, which is yours."""
+    if ":" in name:
+        kind: type[Any] = _import("method", name, None)
+        return kind
+    return METHODS[checks.choice("method", name, METHODS)]
+
+
 def build_method(name: str, parameters: Mapping[str, Any]) -> Any:
-    """A method by its name on the command line."""
-    return call(METHODS[checks.choice("method", name, METHODS)], name, parameters)
+    """A method by name."""
+    return call(method_kind(name), name, parameters)
+
+
+def usual_steps(name: str) -> dict[str, float]:
+    """Steps for a method of which nothing else is known, as far as it has any."""
+    return {step: value for step, value in STEPS.items() if step in parameters_of(method_kind(name))}
+
+
+def named_method(method: Any) -> Any:
+    """The method itself; or, of a name, one with the usual steps."""
+    return build_method(method, usual_steps(method)) if isinstance(method, str) else method
 
 
 def build_topology(name: str, agents: int, parameters: Mapping[str, Any]) -> Topology:
@@ -65,15 +85,23 @@ def build_topology(name: str, agents: int, parameters: Mapping[str, Any]) -> Top
     return built
 
 
-def build_problem(name: str, agents: int, parameters: Mapping[str, Any], *, never_from: Path | None = None) -> Any:
+def build_problem(
+    name: str, agents: int | None, parameters: Mapping[str, Any], *, never_from: Path | None = None
+) -> Any:
     """A problem by name, or by `package.module:make`, a callable of yours that is called with the parameters.
 
+    agents      how many (default: 8, or as many as your callable makes); your callable may take it by this name
     never_from  a folder from which nothing is imported
     """
-    if ":" in name:
-        return remember(call(_import(name, never_from), name, parameters), name, parameters)
-    maker = PROBLEMS[checks.choice("problem", name, PROBLEMS)]
-    return remember(call(maker, name, parameters, agents), name, parameters)
+    if ":" not in name:
+        maker = PROBLEMS[checks.choice("problem", name, PROBLEMS)]
+        return remember(call(maker, name, parameters, AGENTS if agents is None else agents), name, parameters)
+    maker = _import("problem", name, never_from)
+    asked = {} if agents is None or "agents" not in parameters_of(maker) else {"agents": agents}
+    made = call(maker, name, {**asked, **parameters})
+    if agents is not None and getattr(made, "agents", agents) != agents:
+        raise ValueError(f"`agents` must be {made.agents}, as {name} makes them; got {agents}. Leave it out.")
+    return remember(made, name, parameters)
 
 
 def remember(thing: Thing, name: str, parameters: Mapping[str, Any]) -> Thing:
@@ -107,7 +135,7 @@ def _value(text: str) -> Any:
     return value if isinstance(value, int | float | list) else text
 
 
-def _import(name: str, never_from: Path | None) -> Callable[..., Any]:
+def _import(what: str, name: str, never_from: Path | None) -> Any:
     """The callable behind `package.module:make`; modules beside the caller's working folder are found too."""
     module_name, _, attribute = name.partition(":")
     folder = str(Path.cwd())
@@ -118,11 +146,12 @@ def _import(name: str, never_from: Path | None) -> Callable[..., Any]:
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
-        raise ValueError(f"`problem` must name an importable module; {module_name!r} is not ({error}).") from error
+        raise ValueError(f"`{what}` must name an importable module; {module_name!r} is not ({error}).") from error
     maker = getattr(module, attribute, None)
     if not callable(maker):
-        raise ValueError(f"`problem` must read package.module:make; {module_name!r} has no callable {attribute!r}.")
-    return maker  # type: ignore[no-any-return]
+        form = "package.module:make" if what == "problem" else "package.module:Class"
+        raise ValueError(f"`{what}` must read {form}; {module_name!r} has no callable {attribute!r}.")
+    return maker
 
 
 def _shun(folder: Path, module_name: str) -> None:

@@ -87,7 +87,7 @@ def params(
     sigma: Annotated[float | None, typer.Option(help="Standard deviation of a gradient (online).")] = None,
     problem: Annotated[str | None, typer.Option(help="Take L, mu, psi0 and n or sigma from this problem.")] = None,
     problem_set: ProblemSettings = None,
-    agents: Agents = 8,
+    agents: Agents = None,
     topology: TopologyName = "ring",
     topology_set: TopologySettings = None,
 ) -> None:
@@ -108,7 +108,8 @@ def params(
             warnings.simplefilter("always", TheoryWarning)
             found = theory.parameters_for(chosen, network, epsilon)
     else:
-        network = specs.build_topology(topology, agents, specs.parse_parameters("--topology-set", topology_set or []))
+        chosen_set = specs.parse_parameters("--topology-set", topology_set or [])
+        network = specs.build_topology(topology, agents or specs.AGENTS, chosen_set)
         given = {"L": L, "mu": mu, "psi0": psi0}
         missing = [f"--{name}" for name, value in given.items() if value is None]
         if missing:

@@ -17,8 +17,10 @@ AnyProblem = Annotated[
 DataName = Annotated[
     str | None, typer.Option(help="Data of a problem on data: a name that `raydream data` lists, or a file.")
 ]
-Agents = Annotated[int, typer.Option(help="Number of agents.")]
-AnyAgents = Annotated[int | None, typer.Option(help="Number of agents (default: 8).")]
+Agents = Annotated[
+    int | None, typer.Option(help="Number of agents (default: 8, or as package.module:make makes them).")
+]
+MethodName = Annotated[str, typer.Option(help="A name that `raydream methods` lists, or package.module:Class.")]
 AnyTopology = Annotated[str | None, typer.Option(help="A name that `raydream topology` lists (default: ring).")]
 TopologyName = Annotated[str, typer.Option(help="A name that `raydream topology` lists.")]
 MethodSettings = Annotated[
@@ -56,7 +58,7 @@ def numbers(option: str, text: str) -> list[int]:
 def problem_and_network(
     problem: str,
     data: str | None,
-    agents: int,
+    agents: int | None,
     problem_set: list[str] | None,
     topology: str,
     topology_set: list[str] | None,
@@ -67,7 +69,7 @@ def problem_and_network(
     chosen = specs.parse_parameters("--problem-set", problem_set or [])
     built = specs.build_problem(problem, agents, chosen if data is None else {**chosen, "data": data})
     network_set = specs.parse_parameters("--topology-set", topology_set or [])
-    return built, specs.build_topology(topology, getattr(built, "agents", agents), network_set)
+    return built, specs.build_topology(topology, getattr(built, "agents", agents or specs.AGENTS), network_set)
 
 
 def refuse_contradiction(

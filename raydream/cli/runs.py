@@ -14,6 +14,7 @@ from raydream.cli.options import (
     DataName,
     EvaluationEvery,
     Links,
+    MethodName,
     MethodSettings,
     Placement,
     ProblemName,
@@ -30,11 +31,11 @@ from raydream.cli.tables import show_history
 def run(
     problem: ProblemName = "robust-logistic",
     data: DataName = None,
-    agents: Agents = 8,
+    agents: Agents = None,
     topology: TopologyName = "ring",
-    method: Annotated[str, typer.Option(help="See `raydream methods`.")] = "dream",
-    eta: Annotated[float, typer.Option(help="Ascent step in y.")] = 0.1,
-    gamma: Annotated[float, typer.Option(help="Ratio of the descent step in x to eta.")] = 1.0,
+    method: MethodName = "dream",
+    eta: Annotated[float | None, typer.Option(help="Ascent step in y (default: 0.1).")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Ratio of the descent step in x to eta (default: 1).")] = None,
     setting: MethodSettings = None,
     problem_set: ProblemSettings = None,
     topology_set: TopologySettings = None,
@@ -69,8 +70,9 @@ def run(
 
     where = backend_of(backend, agents_per_actor=agents_per_actor, links=links, address=address, placement=placement)
     the_problem, network = problem_and_network(problem, data, agents, problem_set, topology, topology_set)
-    parameters = {"eta": eta, "gamma": gamma, **specs.parse_parameters("--set", setting or [])}
-    folder = Path(directory) if directory is not None else next_free(Path("runs"), method)
+    steps = {name: value for name, value in (("eta", eta), ("gamma", gamma)) if value is not None}
+    parameters = {**specs.usual_steps(method), **steps, **specs.parse_parameters("--set", setting or [])}
+    folder = Path(directory) if directory is not None else next_free(Path("runs"), method.rpartition(":")[2])
     result = raydream.run(
         the_problem,
         network,
@@ -100,6 +102,9 @@ def resume(
     problem: Annotated[
         str | None, typer.Option(help="The package.module:make that run.json names: your word that it may be run.")
     ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="The package.module:Class of a method of yours, with which the run began.")
+    ] = None,
     backend: Annotated[str | None, typer.Option(help="As `raydream backends` lists them (default: as before).")] = None,
     agents_per_actor: AgentsPerActor = None,
     links: Links = None,
@@ -114,7 +119,7 @@ def resume(
 
     options = {"agents_per_actor": agents_per_actor, "links": links, "address": address, "placement": placement}
     where = None if backend is None else backend_of(backend, **options)
-    result = raydream.resume(directory, iterations=iterations, backend=where, problem=problem)
+    result = raydream.resume(directory, iterations=iterations, backend=where, problem=problem, method=method)
     finish(result, Path(directory), f"{result.config['method']['name']}, resumed")
 
 

@@ -10,7 +10,6 @@ from raydream.cli.options import (
     Address,
     Agents,
     AgentsPerActor,
-    AnyAgents,
     AnyProblem,
     AnyTopology,
     BackendName,
@@ -34,7 +33,7 @@ from raydream.studies.defaults import SEARCH, SPACE
 @command
 def compare(
     methods: Annotated[
-        str | None, typer.Option(help="Names, such as dream,gt-gda (default: DREAM and the paper's baselines).")
+        str | None, typer.Option(help="Names, such as dream,gt-gda, or package.module:Class (default: the paper's).")
     ] = None,
     best: Annotated[
         str | None,
@@ -42,7 +41,7 @@ def compare(
     ] = None,
     problem: AnyProblem = None,
     data: DataName = None,
-    agents: AnyAgents = None,
+    agents: Agents = None,
     topology: AnyTopology = None,
     setting: MethodSettings = None,
     problem_set: ProblemSettings = None,
@@ -79,24 +78,27 @@ def compare(
     if best is not None:
         if setting:
             raise ValueError("`--set` contradicts `--best`, which has every parameter; leave one of the two out.")
-        tuning = raydream.Tuning.load(best)
+        own = {word.rpartition(":")[2]: specs.method_kind(word) for word in words(methods or "") if ":" in word}
+        tuning = raydream.Tuning.load(best, own)
         refuse_contradiction(tuning, problem, data, agents, problem_set, topology, topology_set)
         contenders["best"] = tuning
         # Only a user who repeats the name of code has it run; any other problem the tuning names by itself.
         contenders["problem"] = problem if problem is not None and ":" in problem else None
-        contenders["methods"] = None if methods is None else words(methods)
+        contenders["methods"] = None if methods is None else [word.rpartition(":")[2] for word in words(methods)]
         told = f"winners of {best}"
     else:
         topology = topology or defaults.TOPOLOGY[0]
         if topology == defaults.TOPOLOGY[0] and not topology_set:
             topology_set = [f"{name}={value}" for name, value in defaults.TOPOLOGY[1].items()]
         problem = problem or "robust-logistic"
-        built = problem_and_network(problem, data, agents or 8, problem_set, topology, topology_set)
+        built = problem_and_network(problem, data, agents, problem_set, topology, topology_set)
         contenders["problem"], contenders["topology"] = built
         given = specs.parse_parameters("--set", setting or [])
         names = words(methods) if methods is not None else list(defaults.METHODS)
-        usual = {name: defaults.METHODS.get(name, defaults.STEPS) for name in names}
-        contenders["methods"] = {name: specs.build_method(name, {**usual[name], **given}) for name in names}
+        usual = {name: defaults.METHODS.get(name) or specs.usual_steps(name) for name in names}
+        contenders["methods"] = {
+            name.rpartition(":")[2]: specs.build_method(name, {**usual[name], **given}) for name in names
+        }
         if not any(limits.values()):
             limits["max_sfo"] = defaults.MAX_SFO
         told = f"{problem}, {built[1].name}"
@@ -148,7 +150,7 @@ def tune(
     refine: Annotated[int, typer.Option(help="Configurations more around the winner of each method.")] = 0,
     problem: ProblemName = "robust-logistic",
     data: DataName = None,
-    agents: Agents = 8,
+    agents: Agents = None,
     topology: TopologyName = "ring",
     problem_set: ProblemSettings = None,
     topology_set: TopologySettings = None,
@@ -177,4 +179,5 @@ def tune(
     if not tuning.best:
         raise ValueError("no method has a winner, so that there is nothing to compare; the table says why.")
     code = f" --problem {problem}" if ":" in problem else ""
+    code += f" --methods {methods}" if ":" in methods else ""
     print(f"Compare the winners, on the same problem, network and budget: raydream compare --best {folder}{code}")

@@ -14,6 +14,7 @@ from raydream.columns.own import directions_of
 from raydream.running.execute import execute, gather
 from raydream.running.hook import Hook, OnRecord
 from raydream.running.parts import plan_again
+from raydream.specs import named_method
 from raydream.storage.checkpoint import Checkpoint, fingerprint
 from raydream.storage.describe import describe
 from raydream.storage.lock import locked
@@ -51,6 +52,7 @@ def run(
 ) -> Result:
     """Run a method on a problem over a network and return its `Result`.
 
+    method        a method with its parameters; or the name of one, which then has the steps of the command line
     iterations    how many, unless a limit or target ends the run before; limits are looked at in records only
     seed          of every random draw: the same seed gives the same bits
     record_every  iterations between two rows of the history
@@ -73,7 +75,7 @@ def run(
     limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal)
     if checkpoint_every is not None and directory is None:
         raise ValueError("`checkpoint_every` needs a `directory` to write to.")
-    plan = Plan.build(problem, topology, method, seed=seed, start=start, metrics=metrics)
+    plan = Plan.build(problem, topology, named_method(method), seed=seed, start=start, metrics=metrics)
     own = directions_of(plan.metrics)
     settings = Settings(
         iterations, record_every, checkpoint_every, diagnostics, limits, own, target or {}, evaluation or Evaluation()

@@ -10,7 +10,6 @@ of which no step lies at an edge of its range.
 
 from typing import Any
 
-STEPS = {"eta": 0.1, "gamma": 1.0}  # of a method that nothing is known of
 TOPOLOGY = ("ring", {"self_weight": 0.5})
 MAX_SFO = 160_000  # eighty passes over the built-in data
 

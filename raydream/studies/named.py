@@ -7,7 +7,7 @@ from typing import Any
 from raydream.algorithms import METHODS
 from raydream.algorithms.method import kind_of
 from raydream.checks import whole
-from raydream.specs import build_method
+from raydream.specs import build_method, method_kind
 from raydream.storage.describe import name_of
 
 NAMES = re.compile(r"\w[\w .+=-]*")
@@ -67,7 +67,7 @@ def _method(method: Any) -> Any:
 
 def _kind(method: Any) -> type[Any]:
     if isinstance(method, str):
-        return METHODS.find(method)
+        return method_kind(method)
     if not isinstance(method, type):
         raise TypeError(f"`methods` must hold names or classes, whose parameters are to be found; got {method!r}.")
     return method

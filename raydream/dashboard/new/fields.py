@@ -9,9 +9,8 @@ from raydream.columns import LIMITED
 from raydream.data.store import KNOWN
 from raydream.data.synthetic import synthetic
 from raydream.parameters import Parameter, parameters_of
-from raydream.specs import METHODS, PROBLEMS, TOPOLOGIES
+from raydream.specs import METHODS, PROBLEMS, STEPS, TOPOLOGIES
 from raydream.storage.settings import Limits
-from raydream.studies.defaults import STEPS
 
 SYNTHETIC = "synthetic"
 DATA = (SYNTHETIC, *KNOWN)

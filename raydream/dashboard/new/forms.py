@@ -19,8 +19,8 @@ from raydream.dashboard.new.fields import (
 )
 from raydream.parameters import REQUIRED, Parameter
 from raydream.problems.registry import takes_data
+from raydream.specs import STEPS
 from raydream.storage.settings import Limits
-from raydream.studies.defaults import STEPS
 
 USUAL = {"iterations": 300, "record_every": 5, "seed": 0}  # what a form begins with
 FROM_ZERO = ("iterations", "seed")
