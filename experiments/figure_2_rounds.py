@@ -6,4 +6,4 @@ from figures import text_of as text_of
 TITLE = "Figure 2: P against rounds"
 
 if __name__ == "__main__":
-    main("figure_2_rounds", __doc__, "rounds", ("figure_2_balanced",), TITLE)
+    main("figure_2_rounds", __doc__, "rounds", ("figure_2_balanced", "figure_2_paper"), TITLE)

@@ -1,9 +1,11 @@
 """What figures 1 and 2 share: carry out their study files, and tell and draw what came of them.
 
-The rule, the same for all methods, is in the study files: the same number of configurations of every method, drawn from
-the same ranges of steps and the method's own values of the rest, by successive halving at equal budgets, each judged by
-P(x_bar) at the budget after its own start; then the winners run with ten other seeds up to the same budget. Nothing is
-tuned by hand.
+The rule, the same for all methods, is in the study files. With the balanced scaling the same number of configurations
+of every method is drawn from the same ranges of steps and the method's own values of the rest, and as many more are
+tried around its winner. In the paper's own setting all combinations of its steps and of the ends of its other lists are
+tried. Both go by successive halving at equal budgets, each trial judged by the mean of P(x_bar) over the last tenth of
+what it may spend after its own start; then the winners run with ten other seeds up to the same budget. Nothing is tuned
+by hand.
 """
 
 import json
@@ -23,6 +25,7 @@ from raydream.studies.statistics import has_followed, median_interval, paired_di
 
 HERE = Path(__file__).resolve().parent
 AXES = {"sfo": "SFO calls", "rounds": "rounds", "bytes": "bytes sent"}
+SETTINGS = {"balanced": "Balanced scaling", "paper": "The paper's own setting"}
 QUICK = {"seeds": 2, "tuning": {"search": "halving", "trials": 3, "seeds": [100], "widen": 0}}
 POINTS = 120  # of a curve
 
@@ -48,28 +51,41 @@ def rows_of(name: str, study: Any) -> tuple[list[dict[str, Any]], list[dict[str,
             reached = {one: float(getattr(row, one)) for one in ("started", "primal", "grad_norm", "dual_gap")}
             about = {"study": name, "cell": cell, "budget": float(next(iter(budget.values())))}
             runs.append({**about, "method": row.method, "seed": row.seed, **spent, **reached})
-        for row in study.tunings[cell].table.itertuples():
+        tuning = study.tunings[cell]
+        for row in tuning.table.itertuples():
+            scores = _whole_trials(tuning, row.method)
             tuned.append({
                 "study": name, "cell": cell, "method": row.method, "configurations": row.configurations,
                 "trials": row.trials, "diverged": row.diverged, "parameters": json.dumps(row.parameters),
                 "edges": ", ".join(row.at_edge) or "no", "remark": row.remark or "none",
+                "best": scores[0] if scores else None, "third": scores[2] if len(scores) > 2 else None,
             })  # fmt: skip
     return runs, tuned
+
+
+def _whole_trials(tuning: Any, method: str) -> list[float]:
+    """The scores of a method's trials with the whole budget, best first."""
+    mine = [one for one in tuning.records if one["method"] == method and one["budget"] == tuning.budget]
+    return sorted(float(one["primal"]) for one in mine if one["primal"] is not None)
 
 
 def text_of(tables: dict[str, list[dict[str, Any]]]) -> tuple[str, str]:
     """What is decided on each problem, and the numbers behind it."""
     axis = tables["setting"][0]["axis"]
     sentences, parts = [], []
-    for (study, cell), mine in grouped(tables["runs"], "study", "cell").items():
-        tuned = [row for row in tables["tuned"] if (row["study"], row["cell"]) == (study, cell)]
-        sentences.append(f"- {_sentence(cell, mine, axis)}")
-        parts.append(f"\n## {study}: {cell}\n\n{_numbers(mine, tuned)}")
+    for (study,), all_of in grouped(tables["runs"], "study").items():
+        searched = [row for row in tables["tuned"] if row["study"] == study]
+        sentences.append(f"- {SETTINGS.get(study.split('_')[-1], study)}: {_reach(all_of, searched)}")
+        for (cell,), mine in grouped(all_of, "cell").items():
+            tuned = [row for row in searched if row["cell"] == cell]
+            sentences.append(f"- {_sentence(cell, mine, tuned, axis)}")
+            parts.append(f"\n## {study}: {cell}\n\n{_numbers(mine, tuned)}")
     body = [
         __doc__.split("\n\n", 1)[1],
         "P, medians over seeds with bootstrap intervals; a lead is named where the 95 % interval of the paired "
-        "differences excludes 0, and `followed` counts the runs whose dual gap P(x_bar) - f(x_bar, y_bar) is less than "
-        "what P has gained.\n",
+        "differences excludes 0, and by name only where it exceeds what lies between the best and the third best trial "
+        "of either method, as another draw of trials might move a winner by that much; `followed` counts the runs "
+        "whose dual gap P(x_bar) - f(x_bar, y_bar) is less than what P has gained.\n",
         "\n".join(sentences),
         *parts,
     ]
@@ -77,24 +93,41 @@ def text_of(tables: dict[str, list[dict[str, Any]]]) -> tuple[str, str]:
     return "\n".join([first[2:], *(one[2:] for one in rest)]).replace("\n", " "), "\n".join(body)
 
 
+def _reach(runs: list[dict[str, Any]], tuned: list[dict[str, Any]]) -> str:
+    """How far methods came from their start, and how many winners might have been better further out."""
+    falls = [1 - row["primal"] / row["started"] for row in runs]
+    at_edge = sum(row["edges"] != "no" for row in tuned)
+    stayed = sum(not _followed(row) for row in runs)
+    return (
+        f"P falls by {100 * min(falls):.2g} to {100 * max(falls):.2g} % of its start; {at_edge} of {len(tuned)} "
+        f"winners have a parameter at an edge of what was tried; y has not followed in {stayed} of {len(runs)} runs."
+    )
+
+
 def _by_method(rows: list[dict[str, Any]], name: str) -> dict[str, dict[int, float]]:
     return {method: {row["seed"]: row[name] for row in mine} for (method,), mine in grouped(rows, "method").items()}
 
 
-def _sentence(cell: str, rows: list[dict[str, Any]], axis: str) -> str:
-    """Who leads on one problem, as far as the seeds decide it."""
+def _sentence(cell: str, rows: list[dict[str, Any]], tuned: list[dict[str, Any]], axis: str) -> str:
+    """Who leads on one problem, as far as the seeds decide it, and the search."""
     values = _by_method(rows, "primal")
     medians = {method: float(np.median(list(of.values()))) for method, of in values.items()}
     order = sorted(medians, key=lambda method: medians[method])
     compared = {one: paired_difference(*_pairs(values, order[0], one)) for one in order[1:]}
-    behind, equal = [o for o in order[1:] if compared[o].decided], [o for o in order[1:] if not compared[o].decided]
+    spread = {row["method"]: row["third"] - row["best"] for row in tuned if row["third"] is not None}
+    open_by = {one: max(spread.get(order[0], 0.0), spread.get(one, 0.0)) for one in order[1:]}
+    decided = [one for one in order[1:] if compared[one].decided]
+    behind = [one for one in decided if medians[one] - medians[order[0]] > open_by[one]]
+    close, equal = [o for o in decided if o not in behind], [o for o in order[1:] if o not in decided]
     start, budget = rows[0]["started"], rows[0]["budget"]
-    text = f"{cell}, at {short(budget)} {AXES[axis]}, from P = {start:.4g}: "
-    text += f"{order[0]} has the least, {medians[order[0]]:.4g}"
+    text = f"{cell}, at {short(budget)} {AXES[axis]}, from P = {start:.5g}: "
+    text += f"{order[0]} has the least, {medians[order[0]]:.5g}"
     if behind:
-        text += f", ahead of {', '.join(f'{one} ({medians[one]:.4g})' for one in behind)}"
+        text += f", ahead of {', '.join(f'{one} ({medians[one]:.5g})' for one in behind)}"
+    if close:
+        text += f"; by less than the search leaves open, ahead of {', '.join(f'{o} ({medians[o]:.5g})' for o in close)}"
     if equal:
-        text += f"; undecided against {', '.join(f'{one} ({medians[one]:.4g})' for one in equal)}"
+        text += f"; undecided against {', '.join(f'{one} ({medians[one]:.5g})' for one in equal)}"
     lost = [m for (m,), mine in grouped(rows, "method").items() if not all(map(_followed, mine))]
     text += f"; y has not followed in some runs of {', '.join(lost)}" if lost else ""
     return text + "."

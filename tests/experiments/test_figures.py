@@ -49,8 +49,18 @@ def test_no_lead_is_claimed_without_an_interval_and_bad_points_are_marked():
         "edges": "eta",
         "remark": "none",
     }
-    tuned = [{**same, "method": method} for method in "abc"]
+    tuned = [{**same, "method": method, "best": 0.4, "third": 0.45} for method in "abc"]
     summary, body = figures.text_of({"setting": [{"axis": "sfo"}], "runs": rows, "tuned": tuned})
     assert "c, at 10 SFO calls, from P = 1: a has the least, 0.5, ahead of c (0.705)" in summary
     assert "undecided against b (0.5); y has not followed in some runs of c." in summary
     assert "| eta |" in body and "eta=0.1" in body
+
+
+def test_a_lead_within_the_noise_of_the_search_is_said_to_be():
+    """The best three trials of `c` lie further apart than `a` and `c`: another draw might turn them round."""
+    rows = runs(a=([0.50, 0.51, 0.49, 0.50], 0.0), c=([0.7, 0.71, 0.72, 0.7], 0.0), d=([0.9, 0.91, 0.92, 0.9], 0.0))
+    same = {"study": "s", "cell": "c", "configurations": 3, "parameters": "{}", "edges": "no", "remark": "none"}
+    third = {"a": 0.41, "c": 0.75, "d": None}
+    tuned = [{**same, "method": method, "best": 0.4, "third": score} for method, score in third.items()]
+    summary, _ = figures.text_of({"setting": [{"axis": "sfo"}], "runs": rows, "tuned": tuned})
+    assert "ahead of d (0.905); by less than the search leaves open, ahead of c (0.705)." in summary
