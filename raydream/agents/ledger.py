@@ -22,13 +22,13 @@ class Ledger:
     messages: int = 0
     bytes: int = 0
 
-    def bill_round(self, messages: int, width: int) -> None:
-        """One round of this many frames, each of `width` numbers; an agent alone has nobody to talk to."""
+    def bill_round(self, messages: int, width: int, size: int = 8) -> None:
+        """One round of this many frames, each of `width` numbers of `size` bytes; an agent alone has nobody to tell."""
         if messages == 0:
             return
         self.rounds += 1
         self.messages += messages
-        self.bytes += 8 * width * messages
+        self.bytes += size * width * messages
 
     def with_bills(self, bills: Sequence["Ledger"]) -> "Ledger":
         """These counts and the bills of agents that went on from here side by side."""

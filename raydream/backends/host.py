@@ -10,7 +10,7 @@ import numpy as np
 from raydream.agents import Agents
 from raydream.backends.allocator import keep_freed_memory
 from raydream.backends.protocol import Keep, Names, arrays_of
-from raydream.program import perform
+from raydream.program import parts_of, perform
 from raydream.types import Array
 
 
@@ -23,6 +23,7 @@ class Host:
     def __init__(self, method: Any, agents: Agents, exchange: Callable[[Any], Any]) -> None:
         keep_freed_memory()
         self.method, self.agents, self._exchange = method, agents, exchange
+        self._dtype = agents.dtype
         self.state: Any = None
         self.iteration = 0
 
@@ -52,5 +53,24 @@ class Host:
     def _perform(self, iteration: int, program: Callable[[], Any]) -> None:
         self.agents.begin(iteration)
         with np.errstate(all="ignore"):  # a diverging run may overflow
-            self.state = perform(program(), self._exchange)
+            self.state = perform(program(), self._hear)
         self.iteration = iteration
+        for name, array in arrays_of(self.state).items():
+            if array.dtype.kind == "f":
+                self._check(f"its state's `{name}`", array)
+
+    def _hear(self, said: Any) -> Any:
+        """One round, of rows that all have the run's dtype."""
+        for part in parts_of(said):
+            self._check("what it says", part)
+        if isinstance(said, tuple):
+            return self._exchange(tuple(part.astype(self._dtype, copy=False) for part in said))
+        return self._exchange(said.astype(self._dtype, copy=False))
+
+    def _check(self, what: str, rows: Array) -> None:
+        """Refuse rows that would have to be rounded: float64 in a float32 run."""
+        if not np.can_cast(rows.dtype, self._dtype):
+            raise TypeError(
+                f"`method` must keep the {self._dtype} of its rows; {what} is {rows.dtype}. Multiply rows by Python "
+                "numbers, such as float(eta): NumPy's own float64 makes float64 of them."
+            )

@@ -44,7 +44,7 @@ class LocalSession:
     def __init__(self, plan: Plan) -> None:
         self.recoveries: list[Recovery] = []
         self.places: list[Place] = []
-        self._W, m = plan.topology.W, plan.topology.m
+        self._W, m = plan.topology.W.astype(plan.dtype, copy=False), plan.topology.m
         agents = Agents(
             range(m),
             [plan.problem.local(i) for i in range(m)],
@@ -90,6 +90,6 @@ class LocalSession:
     def _exchange(self, said: Any) -> Any:
         """One round: W times what was said."""
         frame = parts_of(said)
-        self._ledger.bill_round(self._edges, sum(V.shape[1] for V in frame))
+        self._ledger.bill_round(self._edges, sum(V.shape[1] for V in frame), self._W.dtype.itemsize)
         heard = tuple(self._W @ V for V in frame)
         return heard if isinstance(said, tuple) else heard[0]
