@@ -1,5 +1,6 @@
 """Parameter errors in one wording: the argument, the rule, what came, and the remedy where there is one."""
 
+import contextlib
 import difflib
 import math
 import operator
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from raydream.types import Array
+from raydream.types import Array, Numbers
 
 
 def shortened(value: Any) -> str:
@@ -87,9 +88,18 @@ def real(name: str, value: Any) -> Any:
     return value
 
 
-def vector(name: str, value: npt.ArrayLike, size: int | None = None) -> Array:
-    """`value` as a finite one-dimensional float64 array, of length `size` if given."""
-    result = np.ascontiguousarray(real(name, value), dtype=np.float64)
+def numbers(name: str, value: Any) -> Numbers:
+    """`value` as one of the two kinds of numbers that a run can be made of."""
+    with contextlib.suppress(TypeError):
+        dtype: Numbers = np.dtype(value)
+        if dtype in (np.dtype(np.float64), np.dtype(np.float32)):
+            return dtype
+    raise TypeError(f"`{name}` must be float64 or float32; got {value!r}.")
+
+
+def vector(name: str, value: npt.ArrayLike, size: int | None = None, dtype: npt.DTypeLike = np.float64) -> Array:
+    """`value` as a finite one-dimensional array of float64, or of another `dtype`; of length `size` if given."""
+    result: Array = np.ascontiguousarray(real(name, value), dtype=dtype)
     if result.ndim != 1 or (size is not None and result.size != size):
         wanted = "one-dimensional" if size is None else f"a vector of length {size}"
         raise ValueError(f"`{name}` must be {wanted}; got shape {result.shape}.")

@@ -1,7 +1,8 @@
 """Convex sets for y: each is an object with one operation, the Euclidean projection onto it.
 
 `project` takes one vector or a block of rows. Each row is projected alone, so its bits do not depend on the
-block it came in. A row that is not finite raises nothing and warns of nothing: that is for the caller to see.
+block it came in. Rows of float32 give rows of float32. A row that is not finite raises nothing and warns of nothing:
+that is for the caller to see.
 """
 
 import math
@@ -43,7 +44,7 @@ class Everything:
     size: ClassVar[None] = None
 
     def project(self, y: npt.ArrayLike) -> Array:
-        return np.array(_checked(y))
+        return _kept(y, np.array(_checked(y)))
 
     def contains(self, y: npt.ArrayLike, tolerance: float = 1e-9) -> bool:
         return bool(np.isfinite(_checked(y)).all())
@@ -155,7 +156,7 @@ class Box:
         return next((bound.size for bound in (self.low, self.high) if isinstance(bound, np.ndarray)), None)
 
     def project(self, y: npt.ArrayLike) -> Array:
-        return np.minimum(np.maximum(_checked(y, self.size), self.low), self.high)
+        return _kept(y, np.minimum(np.maximum(_checked(y, self.size), self.low), self.high))
 
     def contains(self, y: npt.ArrayLike, tolerance: float = 1e-9) -> bool:
         rows = _checked(y, self.size)
@@ -186,7 +187,7 @@ class Product:
         result = np.empty_like(rows)
         for part, columns in self._blocks():
             result[..., columns] = part.project(np.ascontiguousarray(rows[..., columns]))
-        return result
+        return _kept(y, result)
 
     def contains(self, y: npt.ArrayLike, tolerance: float = 1e-9) -> bool:
         rows = _checked(y, self.size)
@@ -205,11 +206,11 @@ def _row_by_row(project_row: Callable[[Array], Array], y: npt.ArrayLike) -> Arra
     rows = _checked(y)
     with np.errstate(all="ignore"):
         if rows.ndim == 1:
-            return project_row(rows)
+            return _kept(y, project_row(rows))
         result = np.empty_like(rows)
         for i, row in enumerate(rows):
             result[i] = project_row(row)
-    return result
+    return _kept(y, result)
 
 
 def _onto_simplex(y: Array, radius: float) -> Array:
@@ -294,6 +295,11 @@ def _checked(y: npt.ArrayLike, size: int | None = None) -> Array:
     if width == 0 or size not in (None, width):
         raise ValueError(f"`y` must have rows of length {size or 'at least 1'}; got shape {rows.shape}.")
     return rows
+
+
+def _kept(y: npt.ArrayLike, result: Array) -> Array:
+    """The projection, as float32 where y was: it is taken in float64 and rounded once."""
+    return result.astype(np.float32) if getattr(y, "dtype", None) == np.float32 else result
 
 
 def _radius(value: Any) -> float:

@@ -15,6 +15,8 @@ from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from raydream import checks
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "REQUIRED"})()  # instead of a default
@@ -135,9 +137,15 @@ def _declared(maker: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def check_parameters(thing: Any) -> None:
-    """Refuse a wrong value of a dataclass instance, by the name of its field."""
+    """Refuse a wrong value of a dataclass instance, by the name of its field; NumPy's numbers become Python's.
+
+    (Beside arrays of float32 an `np.float64` is not weak: it would make float64 of them.)
+    """
     for name, parameter in parameters_of(type(thing)).items():
-        parameter.check(getattr(thing, name))
+        value = getattr(thing, name)
+        parameter.check(value)
+        if isinstance(value, np.number):
+            object.__setattr__(thing, name, value.item())
 
 
 def call(maker: Callable[..., Any], name: str, parameters: Mapping[str, Any], *arguments: Any) -> Any:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from raydream.checks import shortened, whole
-from raydream.types import Array
+from raydream.types import Array, Numbers
 
+KEEP_DTYPE = "Multiply rows by Python numbers, such as float(eta): NumPy's own float64 makes float64 of them."
 Said = Array | tuple[Array, ...]  # what one round carries
 
 
@@ -54,7 +55,7 @@ def parts_of(said: Said) -> tuple[Array, ...]:
     return said if isinstance(said, tuple) else (said,)
 
 
-def weighed(said: Any, rows: int) -> tuple[Said, int]:
+def weighed(said: Any, rows: int, dtype: Numbers) -> tuple[Said, int]:
     """What is said, if it can travel, and its bytes for each row."""
     frame, price = (said.said, said.bytes_per_row) if isinstance(said, Frame) else (said, None)
     parts = parts_of(frame)
@@ -65,8 +66,8 @@ def weighed(said: Any, rows: int) -> tuple[Said, int]:
             raise ValueError(
                 f"what a method yields must have one row for each of the {rows} agents here; got shape {part.shape}."
             )
-        if part.dtype != np.float64:
-            raise TypeError(f"what a method yields must be of float64; got {part.dtype}. Use `.astype(float)`.")
+        if part.dtype != dtype:
+            raise TypeError(f"what a method yields must be of {dtype}, as the run is; got {part.dtype}. {KEEP_DTYPE}")
     return frame, sum(part.itemsize * part.shape[1] for part in parts) if price is None else price
 
 

@@ -15,16 +15,19 @@ from raydream.problems.protocol import LocalProblem
 from raydream.topology.mixing import Network
 from raydream.types import Array
 
-# A point this far out is on its way to infinity: a gradient that overflows there is divergence, not an error.
-FAR = 1e100
 MOST = 1000  # times a shard: no batch of so many samples is meant
+
+
+def far(rows: Array) -> float:
+    """A point this far out is on its way to infinity: a gradient that overflows there is divergence, not an error."""
+    return 1e12 if rows.dtype == np.float32 else 1e100
 
 
 class Agents:
     """Some or all of the m agents: row r of every array belongs to agent `hosted[r]`.
 
     The rows never mix here: each is computed from its own shard, its own draws and its own row alone, so that it
-    has the same bits whoever else is hosted. Every gradient is billed to `sfo`.
+    has the same bits whoever else is hosted. Every gradient is billed to `sfo`. All rows have the `dtype` of the start.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class Agents:
         self.constraint = constraint
         self.sfo = 0
         self._z0 = np.concatenate(start)
+        self.dtype = self._z0.dtype
         self._dim_x = start[0].size
         self._streams = streams
         self._iteration = self._draws = 0
@@ -159,7 +163,7 @@ class Agents:
             raise named(told(error, "gradient"), self.hosted[row]) from None
         g = self._joined(row, answer)
         # The product is quick and finite where g is, unless g is enormous; then look closer.
-        if not math.isfinite(g @ g) and not np.isfinite(g).all() and np.abs(z).max() < FAR:
+        if not math.isfinite(g @ g) and not np.isfinite(g).all() and np.abs(z).max() < far(z):
             raise GradientError(self._blame(row, z, batch))
         return g
 

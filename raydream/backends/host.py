@@ -10,7 +10,7 @@ import numpy as np
 from raydream.agents import Agents
 from raydream.backends.allocator import keep_freed_memory
 from raydream.backends.protocol import Keep, Names, arrays_of
-from raydream.program import perform, weighed
+from raydream.program import KEEP_DTYPE, perform, weighed
 from raydream.types import Array
 
 
@@ -25,6 +25,7 @@ class Host:
     def __init__(self, method: Any, agents: Agents, exchange: Callable[[Any, int], Any]) -> None:
         keep_freed_memory()
         self.method, self.agents, self._exchange = method, agents, exchange
+        self._dtype = agents.dtype
         self.state: Any = None
         self.iteration = 0
 
@@ -56,7 +57,13 @@ class Host:
         with np.errstate(all="ignore"):  # a diverging run may overflow
             self.state = perform(program(), self._hear)
         self.iteration = iteration
+        for name, array in arrays_of(self.state).items():
+            if array.dtype.kind == "f" and array.dtype != self._dtype:
+                raise TypeError(
+                    f"`method` must keep the {self._dtype} of its rows; its state's `{name}` is {array.dtype}. "
+                    f"{KEEP_DTYPE}"
+                )
 
     def _hear(self, said: Any) -> Any:
         """What comes of one round."""
-        return self._exchange(*weighed(said, len(self.agents.hosted)))
+        return self._exchange(*weighed(said, len(self.agents.hosted), self._dtype))

@@ -45,7 +45,7 @@ class LocalSession:
     def __init__(self, plan: Plan) -> None:
         self.recoveries: list[Recovery] = []
         self.places: list[Place] = []
-        self._W, m = plan.topology.W, plan.topology.m
+        self._W, m = plan.topology.W.astype(plan.dtype, copy=False), plan.topology.m
         agents = Agents(
             range(m),
             [as_sent(plan.problem.local(i)) for i in range(m)],

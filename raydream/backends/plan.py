@@ -12,16 +12,16 @@ from raydream.checks import vector, whole
 from raydream.columns.own import Metric, metrics_of
 from raydream.constraints import Everything
 from raydream.errors import MixingWarning
-from raydream.problems.completed import complete
+from raydream.problems.completed import complete, dtype_of
 from raydream.problems.protocol import Problem
 from raydream.specs import Spec, spec_of
 from raydream.topology import Topology
-from raydream.types import Array
+from raydream.types import Array, Numbers
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One run: the completed problem, the network, the settled method, seed and start.
+    """One run: the completed problem, the network, the settled method, seed and start, which has the run's dtype.
 
     problem_spec, topology_spec  how problem and network were named, where they were built by name
     asked                        the method's parameters as they were given, before it settled the others
@@ -72,7 +72,12 @@ class Plan:
     @property
     def own_start(self) -> bool:
         """Whether the start is the user's own, and not the problem's."""
-        return not all(map(np.array_equal, self.start, self.problem.start()))
+        return not all(map(np.array_equal, self.start, checked_start(self.problem, None)))
+
+    @property
+    def dtype(self) -> Numbers:
+        """What states and frames are made of: float64, or float32 where the problem asks for it."""
+        return self.start[0].dtype
 
 
 def check_network(problem: Problem, topology: Any) -> None:
@@ -84,15 +89,17 @@ def check_network(problem: Problem, topology: Any) -> None:
 
 
 def checked_start(problem: Problem, start: tuple[Any, Any] | None) -> tuple[Array, Array]:
-    """(x0, y0) as float64, with y0 in Y."""
+    """(x0, y0) in the problem's dtype, with y0 in Y."""
     given = problem.start() if start is None else start
     try:
         x0, y0 = given
     except (TypeError, ValueError):
         raise ValueError("`start` must be a pair (x0, y0).") from None
-    x0, y0 = vector("start[0]", x0, problem.dim_x), vector("start[1]", y0, problem.dim_y)
+    dtype = dtype_of(problem)
+    x0, y0 = vector("start[0]", x0, problem.dim_x, dtype), vector("start[1]", y0, problem.dim_y, dtype)
     distance = float(np.abs(problem.constraint.project(y0) - y0).max(initial=0.0))
-    if distance > 1e-8 * (1.0 + float(np.abs(y0).max(initial=0.0))):
+    rounding = 1e-8 if dtype == np.float64 else 1e-5
+    if distance > rounding * (1.0 + float(np.abs(y0).max(initial=0.0))):
         raise ValueError(
             f"`start[1]` must be in Y; it is {distance:.3g} away from its projection. Use `constraint.project(y0)`."
         )
@@ -110,7 +117,7 @@ def _check_method(problem: Problem, method: Method) -> None:
 
 def _check_projection(problem: Problem) -> None:
     """A projection must treat rows as it treats each row alone, else runs would depend on where agents live."""
-    rows = np.random.default_rng(0).normal(size=(3, problem.dim_y))
+    rows = np.random.default_rng(0).normal(size=(3, problem.dim_y)).astype(dtype_of(problem))
     together = np.asarray(problem.constraint.project(rows))
     alone = np.stack([problem.constraint.project(row) for row in rows])
     if together.shape != rows.shape or not np.array_equal(together, alone):

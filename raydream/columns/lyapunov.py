@@ -37,7 +37,8 @@ def pieces(at: Point, shards: Sequence[LocalProblem], eta: float) -> dict[str, f
     }
     if G is None:
         return found | {"V": float("nan"), "U": float("nan")}
-    exact = np.stack([np.concatenate(shard.gradient(z[:dim], z[dim:])) for shard, z in zip(shards, Z, strict=True)])
+    points = zip(shards, Z.astype(np.float64, copy=False), strict=True)
+    exact = np.stack([np.concatenate(shard.gradient(z[:dim], z[dim:])) for shard, z in points])
     return found | {
         "V": float(np.sum((G - exact) ** 2)) / len(Z),
         "U": float(np.sum((G - exact).mean(axis=0) ** 2)),

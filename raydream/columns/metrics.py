@@ -33,7 +33,7 @@ class Point:
         primal: bool = True,
     ) -> None:
         self.problem, self.arrays, self._tolerance, self._primal = problem, arrays, tolerance, primal
-        z_bar: Array = lent(arrays["Z"].mean(axis=0))
+        z_bar = lent(mean(arrays["Z"]))
         self.x_bar, self.y_bar = z_bar[: problem.dim_x], z_bar[problem.dim_x :]
 
     @property
@@ -69,9 +69,14 @@ class Point:
         return value_of(value, self.x_bar, self.y_bar, "primal"), slope, float("nan")
 
 
+def mean(V: Array) -> Array:
+    """The mean of all agents' rows, in agent order; in float64, also of float32 rows."""
+    return np.asarray(V.mean(axis=0, dtype=np.float64))
+
+
 def spread(V: Array | None) -> float:
     """||V - 1 v_bar||^2, or NaN where there is no V."""
-    return float("nan") if V is None else float(np.sum((V - V.mean(axis=0)) ** 2))
+    return float("nan") if V is None else float(np.sum((V - mean(V)) ** 2))
 
 
 @dataclass(frozen=True, kw_only=True)

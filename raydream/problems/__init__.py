@@ -16,6 +16,7 @@ from raydream.problems.learning.group_dro import GroupDRO
 from raydream.problems.learning.robust_least_squares import RobustLeastSquares
 from raydream.problems.learning.robust_nonconvex_regression import RobustNonconvexRegression
 from raydream.problems.learning.robust_regression import RobustRegression
+from raydream.problems.own.functions import FromFunctions
 from raydream.problems.protocol import Constants, Danskin, LocalProblem, Problem
 from raydream.problems.quadratic import QuadraticGame
 from raydream.problems.quadratic_online import OnlineQuadraticGame
@@ -31,6 +32,7 @@ __all__ = [
     "Constants",
     "Danskin",
     "FairClassification",
+    "FromFunctions",
     "GroupDRO",
     "LocalProblem",
     "OnlineQuadraticGame",

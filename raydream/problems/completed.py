@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from raydream.checks import whole
+from raydream.checks import numbers, whole
 from raydream.constraints import Everything
 from raydream.errors import InnerMaximumError
 from raydream.problems.answers import lent, named, near, told, value_of, wrong_gradient
 from raydream.problems.diameter import diameter
 from raydream.problems.maximiser import check_concave, maximise, maximum
 from raydream.problems.protocol import Danskin, LocalProblem, Problem
-from raydream.types import Array
+from raydream.types import Array, Numbers
 
 REQUIRED = ("agents", "dim_x", "dim_y", "local")
+COARSE = 1e-6  # how well y is found for a problem in float32, whose gradients say no more
 DERIVED = (
     "samples", "constraint", "start", "value", "gradient", "best_response",
     "primal", "primal_gradient", "primal_and_gradient",
@@ -72,7 +73,9 @@ class Completed(Danskin):
 
     def best_response(self, x: Array) -> Array:
         """y*(x) by the inner maximiser."""
-        return maximise(lambda y: self.gradient(x, y)[1], self.constraint.project, np.zeros(self.dim_y))
+        tolerance = self._tolerance(1e-12)
+        begun = np.zeros(self.dim_y)
+        return maximise(lambda y: self.gradient(x, y)[1], self.constraint.project, begun, tolerance=tolerance)
 
     def _value(self, agent: int, x: Array, y: Array) -> float:
         """An agent's value, if it is one."""
@@ -116,7 +119,7 @@ class Completed(Danskin):
             if not self._concave:
                 check_concave(in_y, self.constraint.project, begun)
                 self._concave = True
-            found = maximum(in_y, self.constraint.project, begun, tolerance=tolerance)
+            found = maximum(in_y, self.constraint.project, begun, tolerance=self._tolerance(tolerance))
         except InnerMaximumError:
             if near(x, begun):
                 raise
@@ -124,6 +127,10 @@ class Completed(Danskin):
         slope = gradients.get(found.y.tobytes())
         slope = self.gradient(x, found.y)[0] if slope is None else slope
         return self.value(x, found.y), slope, found.error(self._mu, diameter(self.constraint, self.dim_y))
+
+    def _tolerance(self, asked: float) -> float:
+        """As it is asked for, or as the problem's numbers allow."""
+        return asked if dtype_of(self.problem) == np.float64 else max(asked, COARSE)
 
     @cached_property
     def _mu(self) -> float | None:
@@ -148,6 +155,11 @@ def _samples(problem: Any) -> int | None:
         return whole("samples", whose.samples, 1)
     except (TypeError, ValueError) as error:
         raise (error if whose is problem else named(error, 0)) from None
+
+
+def dtype_of(problem: Any) -> Numbers:
+    """What a run on this problem is made of: float64, or float32 where its `dtype` says so."""
+    return numbers("problem.dtype", getattr(problem, "dtype", np.float64))
 
 
 def complete(problem: Any) -> Problem:

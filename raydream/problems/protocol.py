@@ -26,7 +26,11 @@ class LocalProblem(Protocol):
 
 
 class Problem(Protocol):
-    """The whole problem, as the driver and the metrics see it; methods never do."""
+    """The whole problem, as the driver and the metrics see it; methods never do.
+
+    One that also has `dtype = numpy.float32` is run in float32: states, frames and the points that agents ask about.
+    Metrics ask about means, which are float64.
+    """
 
     @property
     def agents(self) -> int: ...

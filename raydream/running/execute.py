@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from raydream.algorithms.method import kind_of
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend, Place, Recovery, Session, Snapshot
+from raydream.columns.metrics import mean
 from raydream.errors import Interrupted
 from raydream.running.hook import Hook
 from raydream.running.interrupt import StopRequest
@@ -81,7 +82,7 @@ def execute(
 
 def gather(ended: Ended, plan: Plan, record: RunRecord) -> Result:
     """The result of a run of which `record` says how it was made."""
-    z_bar: Array = ended.last.arrays["Z"].mean(axis=0)
+    z_bar = mean(ended.last.arrays["Z"])
     return Result(
         history=ended.recorder.table(),
         record=replace(

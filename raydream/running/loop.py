@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from raydream.agents.rows import FAR
+from raydream.agents.rows import far
 from raydream.agents.streams import Streams
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Keep, Session, Snapshot
@@ -149,6 +149,7 @@ class Loop:
         self.schedule.note(row)
         asked = self.hook.record(row)
         self.bar.set_postfix_str(f"P={row['primal']:.4g} |grad P|={row['grad_norm']:.2e}", refresh=False)
-        if not bool((np.abs(snapshot.arrays["Z"]) < FAR).all()):
+        Z = snapshot.arrays["Z"]
+        if not bool((np.abs(Z) < far(Z)).all()):
             return "diverged", f"the state was no longer finite after {snapshot.iteration} iterations"
         return reached(self.settings.limits, row, self.settings.aims) or asked

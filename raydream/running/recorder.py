@@ -11,7 +11,7 @@ from raydream.backends.protocol import Snapshot
 from raydream.columns import RECORDED, names
 from raydream.columns.evaluation import Evaluation
 from raydream.columns.lyapunov import add_lyapunov, pieces
-from raydream.columns.metrics import Point, measured
+from raydream.columns.metrics import Point, mean, measured
 from raydream.columns.own import Metric
 from raydream.problems.protocol import Problem
 from raydream.storage.history import Row, stacked_distances
@@ -108,7 +108,7 @@ class Recorder:
         What counts is what is recorded, not what is planned: a resumed run, which may be longer, comes to the same.
         """
         if len(self.rows) * len(Z) <= MOST_DISTANCES:
-            row.distances = np.linalg.norm(Z - Z.mean(axis=0), axis=1)
+            row.distances = np.linalg.norm(Z - mean(Z), axis=1)
         elif (len(self.rows) - 1) * len(Z) <= MOST_DISTANCES:
             for earlier in self.rows:
                 if isinstance(earlier, Row):

@@ -113,9 +113,10 @@ def fingerprint(plan: Plan) -> dict[str, str]:
 
 
 def problem_mark(problem: Problem, start: tuple[Array, Array]) -> str:
-    """What tells a problem from others: its sizes, its constraint, and its value at a point."""
+    """What tells a problem from others: its sizes, its constraint, its value at a point, and float32."""
     facts: list[Any] = [problem.agents, problem.dim_x, problem.dim_y, problem.samples, repr(problem.constraint)]
     facts.append(f"{problem.value(*start):.9e}")
+    facts += [] if start[0].dtype == np.float64 else [str(start[0].dtype)]
     return _digest(repr(facts).encode())
 
 

@@ -12,7 +12,7 @@ from raydream.algorithms import METHODS
 from raydream.algorithms.method import Method, kind_of, parameters_of
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend
-from raydream.problems.completed import Completed
+from raydream.problems.completed import Completed, dtype_of
 from raydream.problems.protocol import Constants, Problem
 from raydream.specs import Spec
 from raydream.storage.record import Entries, MethodRecord, ProblemRecord, RunRecord, TopologyRecord
@@ -63,6 +63,7 @@ def described_problem(problem: Problem, spec: Spec | None) -> ProblemRecord:
         dim_y=problem.dim_y,
         constraint=repr(problem.constraint),
         spec=spec,
+        dtype=str(dtype_of(problem)),
     )
 
 

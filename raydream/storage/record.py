@@ -65,6 +65,7 @@ class ProblemRecord:
     dim_y: int
     constraint: str = ""
     spec: Spec | None = None
+    dtype: str = "float64"
 
     def to_json(self) -> dict[str, Any]:
         """As run.json has it."""
@@ -81,6 +82,7 @@ class ProblemRecord:
             found.whole("dim_y"),
             found.text("constraint", ""),
             _spec_from_json(found),
+            found.text("dtype", "float64", ("float32", "float64")),
         )
 
 

@@ -264,10 +264,10 @@ class Sends:
 @pytest.mark.parametrize(
     ("turn", "rule"),
     [
-        (lambda Z: Z + 1j, "must be of float64; got complex128"),
-        (lambda Z: Z.astype(object), "must be of float64; got object"),
-        (lambda Z: Z.astype(int), "must be of float64; got int64"),
-        (lambda Z: (Z, Z.astype(np.float32)), "must be of float64; got float32"),
+        (lambda Z: Z + 1j, "must be of float64, as the run is; got complex128"),
+        (lambda Z: Z.astype(object), "must be of float64, as the run is; got object"),
+        (lambda Z: Z.astype(int), "must be of float64, as the run is; got int64"),
+        (lambda Z: (Z, Z.astype(np.float32)), "must be of float64, as the run is; got float32"),
         (lambda Z: Z[0], r"must have one row for each of the 3 agents here; got shape \(4,\)"),
         (lambda Z: Z[:2], r"must have one row for each of the 3 agents here; got shape \(2, 4\)"),
         (lambda Z: None, "must be an array, or a tuple of arrays; got None"),
@@ -282,7 +282,7 @@ def test_a_frame_that_cannot_travel_is_refused(turn, rule):
 @pytest.mark.usefixtures("shared_ray")
 def test_a_frame_that_cannot_travel_is_refused_on_actors_too():
     """It used to end as "actors were lost 5 times"."""
-    with pytest.raises(TypeError, match="what a method yields must be of float64; got float32"):
+    with pytest.raises(TypeError, match="what a method yields must be of float64, as the run is; got float32"):
         rd.run(Own(), RING, Sends(lambda Z: Z.astype(np.float32)), iterations=2, backend="ray", progress=False)
 
 

@@ -77,6 +77,7 @@ class Agent:
         self._route = route
         agents = Agents(route.hosted, shards, streams=Streams(seed), **world)
         self._host = Host(method, agents, self._exchange)
+        self._W = route.W.astype(agents.dtype, copy=False)
         self._stack = np.empty((0, 0))
 
     @failing_by_value
@@ -131,7 +132,7 @@ class Agent:
         V = frame_of(said)
         route, width = self._route, V.shape[1]
         if self._stack.shape[1] != width:
-            self._stack = np.empty((len(route.columns), width))
+            self._stack = np.empty((len(route.columns), width), dtype=V.dtype)
         stack = self._stack
         stack[route.own] = V
         self.links.exchange(
@@ -139,7 +140,7 @@ class Agent:
             {peer: [_bytes(stack[place]) for place in places] for peer, places in route.hears.items()},
         )
         self._ledger.bill_round(route.messages, bytes)
-        return heard_as(said, route.W @ stack)
+        return heard_as(said, self._W @ stack)
 
     def _forget(self) -> None:
         self._ledger = Ledger()

@@ -1,4 +1,4 @@
-"""A connection between two actors, and a round's frames on it: a header that is checked, and rows of float64."""
+"""A connection between two actors, and a round's frames on it: a header that is checked, and rows as they are."""
 
 import select
 import socket

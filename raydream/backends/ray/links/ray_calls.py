@@ -49,7 +49,7 @@ class RayLinks(Links):
         """One round with all neighbouring actors."""
         self.round += 1
         for peer, handle in self._handles.items():
-            payload = np.concatenate([np.frombuffer(piece, dtype=np.float64) for piece in says[peer]])
+            payload = np.concatenate([np.frombuffer(piece, dtype=np.uint8) for piece in says[peer]])
             handle.deliver.options(concurrency_group=DELIVERY).remote(self.epoch, self.round, self.me, payload)
         for peer, frame in self._frames().items():
             data, position = memoryview(frame).cast("B"), 0
