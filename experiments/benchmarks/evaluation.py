@@ -19,42 +19,18 @@ from raydream.constraints import Ball, Everything, Simplex
 from raydream.types import Array
 
 AGENTS, SAMPLES, FEATURES = 8, 200, 20
+Parts = Callable[..., tuple[float, Array, Array]]
 MOST = 1 / 3  # what evaluation should take
 
 
-class Shard:
-    """Rows of one agent; `parts` gives value and gradients over some of them."""
-
-    samples = SAMPLES
-
-    def __init__(self, parts: Callable[..., tuple[float, Array, Array]], arrays: tuple[Array, ...]) -> None:
-        self.parts, self.arrays = parts, arrays
-
-    def value(self, x: Array, y: Array) -> float:
-        """f_i."""
-        return float(self.parts(x, y, *self.arrays)[0])
-
-    def gradient(self, x: Array, y: Array, batch: Any = None) -> tuple[Array, Array]:
-        """Over a batch, or all rows."""
-        rows = self.arrays if batch is None else tuple(array[batch] for array in self.arrays)
-        return self.parts(x, y, *rows)[1:]
-
-
-class Own:
-    """A problem that says nothing of P."""
-
-    agents = AGENTS
-
-    def __init__(self, parts: Any, data: list[tuple[Array, ...]], dim_x: int, dim_y: int, mu: float, Y: Any) -> None:
-        self.parts, self.data, self.dim_x, self.dim_y, self.mu, self.constraint = parts, data, dim_x, dim_y, mu, Y
-
-    def local(self, i: int) -> Shard:
-        """What agent i owns."""
-        return Shard(self.parts, self.data[i])
-
-    def constants(self) -> rd.problems.Constants:
-        """mu is that of the regulariser; L is not asked for here."""
-        return rd.problems.Constants(L=1.0, mu=self.mu)
+def own(
+    parts: Parts, data: list[tuple[Array, ...]], dim_x: int, dim_y: int, mu: float, Y: Any
+) -> rd.problems.FromFunctions:
+    """A problem that says nothing of P but its curvature; `parts` gives value and gradients over some rows."""
+    return rd.problems.FromFunctions(
+        value=lambda *given: float(parts(*given)[0]), gradient=lambda *given: parts(*given)[1:],
+        data=data, dim_x=dim_x, dim_y=dim_y, constraint=Y, mu=mu,
+    )  # fmt: skip
 
 
 def rows(classes: int = 2) -> list[tuple[Array, Array, Array]]:
@@ -69,7 +45,7 @@ def rows(classes: int = 2) -> list[tuple[Array, Array, Array]]:
     return found
 
 
-def auc() -> Own:
+def auc() -> rd.problems.FromFunctions:
     """min over (w, a, b) max over y: the square-loss AUC saddle of share p of positives."""
     data = [(A, labels) for A, labels, _ in rows()]
     p = float(np.mean([labels.mean() for _, labels in data]))
@@ -85,10 +61,10 @@ def auc() -> Own:
         gy = 2 * ((p * down - (1 - p) * up) * s).mean() - 2 * p * (1 - p) * y[0]
         return value.mean(), np.concatenate([A.T @ slope / n, [ga, gb]]), np.array([gy])
 
-    return Own(parts, data, FEATURES + 2, 1, 2 * p * (1 - p), Everything())
+    return own(parts, data, FEATURES + 2, 1, 2 * p * (1 - p), Everything())
 
 
-def weighted(which: int, count: int) -> Own:
+def weighted(which: int, count: int) -> rd.problems.FromFunctions:
     """min over x max over the simplex of sum_g y_g (mean loss in group g) - (1/2)|y - 1/G|^2, softmax loss."""
     data = [(A, labels, one[which]) for one in rows(3) for A, labels in [one[:2]]]
 
@@ -106,10 +82,10 @@ def weighted(which: int, count: int) -> Own:
         gx = count * (A.T @ (y[groups][:, None] * shares)) / n + 1e-3 * X
         return y @ by_group - aside @ aside / 2 + 5e-4 * x @ x, gx.ravel(), by_group - aside
 
-    return Own(parts, data, 3 * FEATURES, count, 1.0, Simplex(1.0))
+    return own(parts, data, 3 * FEATURES, count, 1.0, Simplex(1.0))
 
 
-def adversarial() -> Own:
+def adversarial() -> rd.problems.FromFunctions:
     """Logistic regression against one perturbation of the features: mean log(1 + exp(-b (a + y)'x)) - (3/2)|y|^2."""
     data = [(A, 2.0 * labels - 1) for A, labels, _ in rows()]
 
@@ -120,10 +96,10 @@ def adversarial() -> Own:
         value = np.logaddexp(0, -margins).mean() - 1.5 * y @ y + 0.05 * x @ x
         return value, gx, weights.sum() * x - 3 * y
 
-    return Own(parts, data, FEATURES, FEATURES, 1.0, Ball(1.0))
+    return own(parts, data, FEATURES, FEATURES, 1.0, Ball(1.0))
 
 
-def policy_evaluation() -> Own:
+def policy_evaluation() -> rd.problems.FromFunctions:
     """Mean squared projected Bellman error: min over x max over y of y'(A x - b) - y'C y/2, private rewards."""
     generator = np.random.default_rng(1)
     features = generator.normal(size=(50, FEATURES)) / np.sqrt(FEATURES)
@@ -140,7 +116,7 @@ def policy_evaluation() -> Own:
         value = at @ error / n - (at @ at / n + 0.05 * y @ y) / 2 + 5e-3 * x @ x
         return value, step.T @ at / n + 1e-2 * x, now.T @ (error - at) / n - 0.05 * y
 
-    return Own(parts, data, FEATURES, FEATURES, 0.05, Everything())
+    return own(parts, data, FEATURES, FEATURES, 0.05, Everything())
 
 
 PROBLEMS = {
@@ -155,7 +131,7 @@ PROBLEMS = {
 class Earlier:
     """The same problem with the inner maximiser that the package had before, as a best response of its own."""
 
-    def __init__(self, problem: Own) -> None:
+    def __init__(self, problem: rd.problems.FromFunctions) -> None:
         self.problem, self.agents, self.dim_x, self.dim_y = problem, AGENTS, problem.dim_x, problem.dim_y
         self.constraint, self.local = problem.constraint, problem.local
         self.shards = [problem.local(i) for i in range(AGENTS)]

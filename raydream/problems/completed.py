@@ -137,7 +137,8 @@ class Completed(Danskin):
         """The strong concavity that the problem states, if it does."""
         with contextlib.suppress(Exception):
             return float(self.problem.constants().mu)
-        return None
+        stated = getattr(self.problem, "mu", None)
+        return None if stated is None else float(stated)
 
     def primal_and_gradient(self, x: Array) -> tuple[float, Array]:
         """P and its gradient, by the problem's own formulas where it has one."""

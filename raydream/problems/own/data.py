@@ -52,6 +52,18 @@ def joined(owned: Sequence[Arrays]) -> Arrays:
     return tuple(_locked(_stacked(parts)) for parts in zip(*owned, strict=True))
 
 
+def parted(whole: Arrays, owned: Sequence[Arrays]) -> list[Arrays]:
+    """The agents' arrays as parts of all rows; a sparse one stays as it is, since a part of it would be a copy."""
+    ends = np.cumsum([rows_in(arrays) for arrays in owned])
+    return [
+        tuple(
+            one if sparse.issparse(one) else every[end - len(one) : end]
+            for one, every in zip(arrays, whole, strict=True)
+        )
+        for arrays, end in zip(owned, ends, strict=True)
+    ]
+
+
 def _stacked(parts: tuple[Any, ...]) -> Any:
     if sparse.issparse(parts[0]):
         return sparse.csr_array(sparse.vstack(parts))

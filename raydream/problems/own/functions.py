@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from raydream.checks import numbers, vector, whole
+from raydream.checks import numbers, positive, vector, whole
 from raydream.constraints import Everything
 from raydream.problems.answers import lent
-from raydream.problems.own.data import Arrays, checked_data, checked_weights, joined, rows_in
+from raydream.problems.own.data import Arrays, checked_data, checked_weights, joined, parted, rows_in
 from raydream.problems.own.probe import Probe
 from raydream.types import Array, Indices
 
@@ -30,6 +30,7 @@ class FromFunctions:
     dtype       of floating-point data, iterates and frames: "float64", or "float32"
     start       (x0, y0); by default x = 0 and the point of Y nearest to 0
     metrics     name -> f(x_bar, y_bar), as for `run`
+    mu          strong concavity of f in y, where it is known: with it the error of a measured P is proven
     primal, best_response  P(x) and y*(x), where they are known; else an inner maximiser finds them
 
     The data are copied. A run poses f as the mean of m w_i f_i. `value` and `gradient` have the problem's dtype where
@@ -49,6 +50,7 @@ class FromFunctions:
         dtype: Any = "float64",
         start: tuple[Any, Any] | None = None,
         metrics: Mapping[str, Any] | None = None,
+        mu: float | None = None,
         primal: Function | None = None,
         best_response: Function | None = None,
     ) -> None:
@@ -62,7 +64,9 @@ class FromFunctions:
         self._data = checked_data(data, self.dtype, self._thin)
         self.agents = len(self._data)
         self.weights = checked_weights(weights, data, self.agents)
+        self._pool()
         self._start = self._checked_start(start)
+        self.mu = None if mu is None else positive("mu", mu)
         if metrics is not None:
             self.metrics = dict(metrics)
         for name, known in {"primal": primal, "best_response": best_response}.items():
@@ -89,25 +93,55 @@ class FromFunctions:
 
     def value(self, x: Array, y: Array) -> float:
         """f(x, y)."""
+        if self._whole is not None:
+            return self._whole.value(x, y)
         return float(np.mean([self.local(i).value(x, y) for i in range(self.agents)]))
 
     def gradient(self, x: Array, y: Array) -> tuple[Array, Array]:
         """The gradients of f in x and in y."""
+        if self._whole is not None:
+            gx, gy = self._whole.gradient(x, y)
+            return np.asarray(gx), np.asarray(gy)
         pairs = [self.local(i).gradient(x, y) for i in range(self.agents)]
         return np.mean([gx for gx, _ in pairs], axis=0), np.mean([gy for _, gy in pairs], axis=0)
 
     def pooled(self) -> Self:
         """The same problem with all rows on one agent, if a mean over all rows is f."""
-        rows = np.array([rows_in(arrays) for arrays in self._data])
-        shares = rows / rows.sum()
-        for i in np.flatnonzero(np.abs(shares - self.weights) > 1e-9):
+        if self._whole is None:
+            shares = self._shares()
+            i = int(np.argmax(np.abs(shares - self.weights)))
             raise ValueError(
                 f"`problem` cannot be pooled: agent {i} weighs {self.weights[i]:g} and has {shares[i]:g} of the rows, "
                 "so that the mean over all rows is another function."
             )
         whole_problem = copy.copy(self)
-        whole_problem._data, whole_problem.agents, whole_problem.weights = [joined(self._data)], 1, np.ones(1)
+        whole_problem._data, whole_problem.agents, whole_problem.weights = [self._whole.arrays], 1, np.ones(1)
         return whole_problem
+
+    def _shares(self) -> Array:
+        """What part of all rows each agent has."""
+        rows = np.array([rows_in(arrays) for arrays in self._data], dtype=np.float64)
+        shares: Array = rows / rows.sum()
+        return shares
+
+    def _pool(self) -> None:
+        """All rows in one place, where the mean over them is f: metrics ask about them once, not agent by agent.
+
+        The agents' arrays become parts of them, so that nothing is held twice.
+        """
+        self._whole: FunctionShard | None = None
+        if np.abs(self._shares() - self.weights).max() <= 1e-9:
+            arrays = joined(self._data)
+            self._data = parted(arrays, self._data)
+            self._whole = FunctionShard(self._functions, arrays, 1.0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what can be put together again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_whole"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._pool()
 
     def _scale(self, i: int) -> float:
         scale = float(self.agents * self.weights[i])
