@@ -14,12 +14,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from raydream import checks
+from raydream import checks, kernels
 from raydream.types import Array
-
-# A pass over a row costs about a tenth of sorting it, and ordinary rows need one to eight.
-_PASSES = 20
-_ROUNDING = float(np.finfo(np.float64).eps)
 
 
 @runtime_checkable
@@ -78,7 +74,7 @@ class Simplex(_OfRadius):
     radius: float = 1.0
 
     def _onto(self, row: Array) -> Array:
-        return _onto_simplex(row, self.radius)
+        return kernels.onto_simplex(row, self.radius)
 
     def contains(self, y: npt.ArrayLike, tolerance: float = 1e-9) -> bool:
         rows, slack = _checked(y), tolerance * self.radius
@@ -213,62 +209,12 @@ def _row_by_row(project_row: Callable[[Array], Array], y: npt.ArrayLike) -> Arra
     return _kept(y, result)
 
 
-def _onto_simplex(y: Array, radius: float) -> Array:
-    """One row onto the simplex: max(y - tau, 0), with the sum set right at the end."""
-    top = float(y.max())
-    if not math.isfinite(top):
-        return np.full_like(y, np.nan)
-    # Seen from the largest entry, the support lies in (-radius, 0]: no sum overflows, however large y is.
-    v = y - top
-    excess = np.empty_like(v)
-    np.subtract(v, _threshold(v, radius, scratch=excess), out=excess)
-    # The threshold is rounded at the scale of the radius, an error that each of many small entries repeats.
-    # Newton steps on the excess itself do not have it, and take back entries that it put on the wrong side.
-    positive = np.maximum(excess, 0, out=v)
-    for _ in range(_PASSES):
-        gap = float(positive.sum()) - radius
-        if abs(gap) <= 4 * _ROUNDING * radius:
-            break
-        excess -= gap / np.count_nonzero(positive > 0)
-        np.maximum(excess, 0, out=positive)
-    return positive
-
-
-def _threshold(v: Array, radius: float, scratch: Array) -> float:
-    """The tau with sum max(v - tau, 0) = radius, for max v = 0, by Newton's method.
-
-    The sum is convex and piecewise linear in tau: from below, the iteration climbs to the root without
-    passing it, loses entries from the support on its way, and has arrived when a pass loses none.
-    """
-    # Two lower bounds: the root if the largest entry were alone, and the root if no entry were clipped.
-    tau = max(-radius, float(v.mean()) - radius / v.size)
-    alive, count = v, v.size
-    for _ in range(_PASSES):
-        above = alive > tau
-        active = int(np.count_nonzero(above))
-        if active >= count:
-            return tau
-        count = active
-        if 2 * count < alive.size:
-            alive = alive[np.flatnonzero(above)]  # several times faster than alive[above]
-        excess = np.subtract(alive, tau, out=scratch[: alive.size])
-        tau += (float(np.maximum(excess, 0, out=excess).sum()) - radius) / count
-    return _threshold_by_sorting(v, radius)
-
-
-def _threshold_by_sorting(v: Array, radius: float) -> float:
-    """The same tau in a time that no data can spoil: from the longest sorted prefix above its own root."""
-    ordered = np.sort(v[v > -radius])[::-1]
-    roots = (np.cumsum(ordered) - radius) / np.arange(1, ordered.size + 1)
-    return float(roots[np.count_nonzero(ordered > roots) - 1])
-
-
 def _onto_l1_ball(y: Array, radius: float) -> Array:
     """One row onto the cross-polytope."""
     magnitude = np.abs(y)
     if magnitude.sum() <= radius:
         return y.copy()
-    return np.copysign(_onto_simplex(magnitude, radius), y)
+    return np.copysign(kernels.onto_simplex(magnitude, radius), y)
 
 
 def _onto_ball(y: Array, radius: float) -> Array:

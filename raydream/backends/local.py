@@ -11,6 +11,7 @@ from raydream.agents.streams import Streams
 from raydream.backends.host import Host
 from raydream.backends.layout import as_sent
 from raydream.backends.protocol import Keep, Names, Place, Plan, Recovery, Snapshot
+from raydream.kernels import Weights
 from raydream.program import parts_of
 
 
@@ -45,7 +46,7 @@ class LocalSession:
     def __init__(self, plan: Plan) -> None:
         self.recoveries: list[Recovery] = []
         self.places: list[Place] = []
-        self._W, m = plan.topology.W.astype(plan.dtype, copy=False), plan.topology.m
+        self._weighed, m = Weights(plan.topology.W.astype(plan.dtype, copy=False)), plan.topology.m
         agents = Agents(
             range(m),
             [as_sent(plan.problem.local(i)) for i in range(m)],
@@ -91,5 +92,5 @@ class LocalSession:
     def _exchange(self, said: Any, bytes: int) -> Any:
         """One round: W times what was said."""
         self._ledger.bill_round(self._edges, bytes)
-        heard = tuple(self._W @ V for V in parts_of(said))
+        heard = tuple(self._weighed(V) for V in parts_of(said))
         return heard if isinstance(said, tuple) else heard[0]

@@ -171,9 +171,11 @@ def backends() -> None:
     """
     from raydream.backends.ray.links import LINKS
     from raydream.backends.registry import BACKENDS
+    from raydream.kernels.library import which
 
     show("backends (--backend)", ("name", "where agents live"), ((name, kind.says) for name, kind in BACKENDS.items()))
     show("links between actors (--links)", ("name", "how"), ((name, kind.says) for name, kind in LINKS.items()))
+    print(f"inner loops: {which()}")
 
 
 def show_parameters(title: str, maker: Callable[..., Any], without: tuple[str, ...] = ()) -> None:

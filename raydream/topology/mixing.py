@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from raydream import checks
+from raydream.kernels import accelerate
 from raydream.program import Program, perform
 from raydream.types import Array
 
@@ -98,7 +99,5 @@ def _accelerated(A: Array, rounds: int, eta: float) -> Program:
     scratch = np.empty_like(A)
     for _ in range(rounds):
         heard = yield A
-        heard *= 1.0 + eta
-        heard -= np.multiply(previous, eta, out=scratch)
-        A, previous = heard, A
+        A, previous = accelerate(heard, previous, eta, scratch), A
     return A

@@ -17,6 +17,7 @@ from raydream.backends.host import Host
 from raydream.backends.protocol import Keep, Names, Snapshot
 from raydream.backends.ray.links import Links, Terms
 from raydream.backends.ray.routing import Route
+from raydream.kernels import Weights
 from raydream.program import frame_of, heard_as
 from raydream.types import Array
 
@@ -77,7 +78,7 @@ class Agent:
         self._route = route
         agents = Agents(route.hosted, shards, streams=Streams(seed), **world)
         self._host = Host(method, agents, self._exchange)
-        self._W = route.W.astype(agents.dtype, copy=False)
+        self._weighed = Weights(route.W.astype(agents.dtype, copy=False))
         self._stack = np.empty((0, 0))
 
     @failing_by_value
@@ -140,7 +141,7 @@ class Agent:
             {peer: [_bytes(stack[place]) for place in places] for peer, places in route.hears.items()},
         )
         self._ledger.bill_round(route.messages, bytes)
-        return heard_as(said, self._W @ stack)
+        return heard_as(said, self._weighed(stack))
 
     def _forget(self) -> None:
         self._ledger = Ledger()

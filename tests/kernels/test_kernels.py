@@ -1,0 +1,144 @@
+"""The compiled loops have the bits of those in NumPy, or are not used."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from raydream.kernels import Weights, accelerate, build, library, onto_simplex, plain
+
+COMPILER = any(shutil.which(name) for name in ("cc", "gcc", "clang"))
+needs_compiled = pytest.mark.skipif(library.compiled() is None, reason=f"the loops at work are {library.which()}")
+
+
+@pytest.mark.skipif(not COMPILER, reason="there is no C compiler")
+def test_where_there_is_a_compiler_the_loops_are_compiled():
+    """Else every test below would be skipped without a word."""
+    assert library.which() in ("compiled", f"NumPy, as {library.SWITCH} asks")
+
+
+@needs_compiled
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@given(rows=st.integers(1, 9), width=st.sampled_from([1, 7, 1023, 1024, 1025, 3000]), seed=st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_weighted_sums_are_those_of_scipy(dtype, rows, width, seed):
+    """Row by row in the order of the columns, rows without entries included."""
+    generator = np.random.default_rng(seed)
+    dense = generator.normal(size=(rows, rows + 1)) * (generator.random((rows, rows + 1)) < 0.5)
+    W, V = sparse.csr_array(dense.astype(dtype)), generator.normal(size=(rows + 1, width)).astype(dtype)
+    found = Weights(W)(V)
+    assert found.dtype == dtype and np.array_equal(found, W @ V)
+
+
+@needs_compiled
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@given(size=st.integers(1, 300), eta=st.floats(0, 1), seed=st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_momentum_is_that_of_numpy(dtype, size, eta, seed):
+    generator = np.random.default_rng(seed)
+    heard, previous = (generator.normal(size=(2, size)).astype(dtype) for _ in range(2))
+    wanted = plain.accelerate(heard.copy(), previous, eta, np.empty_like(heard))
+    assert np.array_equal(accelerate(heard, previous, eta, np.empty_like(heard)), wanted)
+
+
+SIZES = st.sampled_from([1, 2, 7, 8, 9, 127, 128, 129, 136, 255, 256, 257, 1000, 5000])
+
+
+@needs_compiled
+@given(
+    size=SIZES, spread=st.sampled_from([0.0, 1e-12, 1e-3, 1.0, 1e6, 1e200]), radius=st.sampled_from([1e-3, 1.0, 180.0]),
+    ties=st.booleans(), seed=st.integers(0, 10_000),
+)  # fmt: skip
+@settings(max_examples=200, deadline=None)
+def test_projections_are_those_of_numpy(size, spread, radius, ties, seed):
+    """Near the set and far from it, with most entries clipped or none, with entries that are equal."""
+    y = radius / size + spread * np.random.default_rng(seed).standard_t(2, size=size)
+    y = np.round(y, 1) if ties else y
+    with np.errstate(all="ignore"):
+        wanted = plain.onto_simplex(y, radius)
+        assert np.array_equal(onto_simplex(y, radius), wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_entries_that_are_not_finite_are_left_to_numpy(odd):
+    y = np.array([0.2, odd, 0.5, 0.1])
+    with np.errstate(all="ignore"):
+        assert np.array_equal(onto_simplex(y, 1.0), plain.onto_simplex(y, 1.0), equal_nan=True)
+
+
+@needs_compiled
+def test_rows_that_lie_apart_or_have_another_dtype_are_weighed_too():
+    """As scipy weighs them."""
+    W = sparse.csr_array(np.array([[0.5, 0.5], [0.25, 0.75]]))
+    V = np.random.default_rng(0).normal(size=(2, 20))
+    for rows in (V[:, ::2], np.asfortranarray(V), V.astype(np.float32)):
+        assert np.array_equal(Weights(W)(rows), W @ rows)
+    with pytest.raises(ValueError):
+        Weights(W)(V[:1])
+
+
+def told(**changes):
+    """What another process says of its loops."""
+    code = "from raydream.kernels.library import which; print(which())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **changes})
+    return done.stdout.strip()
+
+
+def test_the_loops_in_numpy_can_be_asked_for():
+    assert told(RAYDREAM_KERNELS="numpy") == "NumPy, as RAYDREAM_KERNELS asks"
+
+
+@needs_compiled
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda text: text.replace("#define VERSION 1", "#define VERSION 7"), "another version: install"),
+        (lambda text: text.replace("weight * v[t]", "weight * v[t] * 1.0000000000000002").replace("weighing.h", "w.h"),
+         "has other bits than NumPy"),
+        (lambda text: text.replace("onto_simplex", "elsewhere"), "cannot be used"),
+        (lambda text: text.replace("double gap = clipped", "double gap = 1e-14 + clipped"), "has other bits"),
+    ],
+    ids=["version", "products", "names", "projection"],
+)  # fmt: skip
+def test_a_library_that_is_not_the_one_expected_is_not_used(spoil, words, tmp_path, monkeypatch):
+    """Nor is anything lost but time."""
+    for name in ("kernels.c", "weighing.h"):
+        text = (build.HERE / name).read_text()
+        (tmp_path / ("w.h" if name == "weighing.h" else name)).write_text(spoil(text))
+        (tmp_path / name).write_text(text if name == "weighing.h" else spoil(text))
+    monkeypatch.setattr(build, "SOURCE", tmp_path / "kernels.c")
+    monkeypatch.setattr(build, "RESULT", tmp_path / "compiled.so")
+    monkeypatch.setattr(build, "HERE", tmp_path)
+    assert build.build() is None
+    monkeypatch.setattr(library, "FILE", tmp_path / "compiled.so")
+    found, said = library._found.__wrapped__()
+    assert found is None and words in said
+
+
+def test_without_a_compiler_it_says_so(monkeypatch, tmp_path):
+    """The installation goes on."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    assert build.build() == "no C compiler was found"
+    monkeypatch.setattr(library, "FILE", tmp_path / "compiled.so")
+    monkeypatch.delenv(library.SWITCH, raising=False)
+    assert library._found.__wrapped__() == (None, "NumPy; no C compiler was found when raydream was installed")
+
+
+@pytest.mark.skipif(not COMPILER, reason="there is no C compiler")
+def test_a_compiler_that_fails_leaves_what_was_there(monkeypatch, tmp_path):
+    (tmp_path / "broken.c").write_text("this is no C\n")
+    (tmp_path / "compiled.so").write_text("earlier")
+    monkeypatch.setattr(build, "SOURCE", tmp_path / "broken.c")
+    monkeypatch.setattr(build, "RESULT", tmp_path / "compiled.so")
+    monkeypatch.setattr(build, "HERE", tmp_path)
+    assert "failed" in build.build()
+    assert (tmp_path / "compiled.so").read_text() == "earlier" and sorted(p.name for p in tmp_path.iterdir()) == [
+        "broken.c", "compiled.so",
+    ]  # fmt: skip
