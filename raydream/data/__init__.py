@@ -32,7 +32,8 @@ def load(
     `name_or_path` is "synthetic" (with the `options` of `synthetic`), a known data set such as "a9a", or the
     path of a LIBSVM file; a known name wins over a file of that name, which "./a9a" reaches. A known set is
     taken from the folder $RAYDREAM_DATA, else from the cache ($RAYDREAM_CACHE, by default the user's), else
-    downloaded, with a bar if `progress` is true or, when it is None, on a terminal.
+    downloaded, with a bar if `progress` is true or, when it is None, on a terminal. Of "cod-rna" no checksum is
+    published: it is not downloaded.
 
     `test` appends the rows of the published test set below the others (that of w8a is a part of w8a and
     brings nothing new); `unit` scales every row to norm 1, but for rows of zeros; `bias` then appends a feature that
@@ -73,7 +74,11 @@ def unit_rows(matrix: csr_array) -> csr_array:
 
 def _known(name: str, features: int | None, progress: bool | None) -> tuple[csr_array, Array]:
     """A known data set with all its features, also those that its file does not use."""
-    return parse(fetch(name, progress), name, KNOWN[name].features if features is None else features)
+    facts = KNOWN[name]
+    matrix, labels = parse(fetch(name, progress), name, facts.features if features is None else features)
+    if labels.size != facts.rows:
+        raise ValueError(f"`{name}` must have {facts.rows} rows; the file at hand has {labels.size}: replace it.")
+    return matrix, labels
 
 
 def _unknown(name: str) -> ValueError:

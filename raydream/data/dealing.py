@@ -55,19 +55,21 @@ def few_classes(numbers: Indices, agents: int, k: int, rng: np.random.Generator)
     """Shards of at most k classes each: a class is cut into pieces, and every agent is dealt k of all pieces.
 
     Pieces are as equal as whole numbers allow: the class with the largest ones is cut into one more, until there
-    are k for every agent, or each class has as many as there are agents or as it has rows. Dealt class by class,
-    no agent gets two of one class.
+    are k for every agent, or each class has as many as there are agents or as it has rows. Pieces are dealt class by
+    class, to all agents in a drawn order, then in another: those who already have of the class that goes on come last.
     """
     count = np.bincount(numbers)
     pieces, most = np.ones_like(count), np.minimum(count, agents)
     while pieces.sum() < agents * k and (pieces < most).any():
         pieces[np.argmax(np.where(pieces < most, count / pieces, 0.0))] += 1
-    agent_of, place = rng.permutation(agents), 0
     shards: list[list[Indices]] = [[] for _ in range(agents)]
+    waiting: list[int] = []
     for c in rng.permutation(count.size):
+        served: list[int] = []
         for piece in np.array_split(rng.permutation(np.flatnonzero(numbers == c)), pieces[c]):
-            shards[agent_of[place % agents]].append(piece)
-            place += 1
+            waiting = waiting or sorted(rng.permutation(agents).tolist(), key=lambda i: i in served)
+            served.append(waiting.pop(0))
+            shards[served[-1]].append(piece)
     return [np.sort(np.concatenate(parts)) for parts in shards]
 
 

@@ -115,12 +115,17 @@ class Shards(Sequence[tuple[Any, ...]]):
     def __repr__(self) -> str:
         least, most = int(self.sizes.min()), int(self.sizes.max())
         each = f"{least} each" if least == most else f"{least} to {most} each"
-        facts = [f"{self.sizes.sum()} rows of {self.agents} agents ({each})", self.how]
+        facts = [f"{_count(self.sizes.sum(), 'row')} of {_count(self.agents, 'agent')} ({each})", self.how]
         facts.append(f"weights {WEIGHTS[self.weighting]}")
         facts += [] if self.classes is None else [f"{self.classes.size} classes"]
-        facts += [f"{self.test_rows.size} test rows"] if self.test_rows.size else []
-        facts += [f"{self.cut.size} rows cut"] if self.cut.size else []
+        facts += [_count(self.test_rows.size, "test row")] if self.test_rows.size else []
+        facts += [f"{_count(self.cut.size, 'row')} cut"] if self.cut.size else []
         return f"<Shards: {', '.join(facts)}>"
+
+
+def _count(number: int, noun: str) -> str:
+    """1 row, 2 rows."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _take(array: Any, rows: Indices) -> Any:

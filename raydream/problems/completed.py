@@ -36,7 +36,7 @@ class Completed(Danskin):
         self._concave = False  # whether a look around found nothing against it
         constraint = getattr(problem, "constraint", None)
         self.constraint = Everything() if constraint is None else constraint
-        self.samples = problem.samples if hasattr(problem, "samples") else self.local(0).samples
+        self.samples = problem.samples if hasattr(problem, "samples") else self._mean_samples()
         for name in DERIVED:
             if name not in ("samples", "constraint") and hasattr(problem, name):
                 setattr(self, name, getattr(problem, name))
@@ -53,6 +53,11 @@ class Completed(Danskin):
         if self._shards is None:
             self._shards = [self.local(i) for i in range(self.agents)]
         return self._shards
+
+    def _mean_samples(self) -> int | None:
+        """n, the mean of the agents' where they differ, rounded up; None where one of them draws its samples."""
+        each = [shard.samples for shard in self.shards]
+        return None if None in each else -(-sum(n or 0 for n in each) // self.agents)
 
     def start(self) -> tuple[Array, Array]:
         """x = 0 and the point of Y nearest to 0."""

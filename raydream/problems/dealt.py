@@ -13,6 +13,7 @@ from raydream.types import Array, Indices
 
 Parts = Sequence[Indices]
 
+
 def share(name: str, value: Any) -> float:
     """`value` as a float in [0, 1)."""
     result = number(name, value)
@@ -39,7 +40,9 @@ class DealtRows(Danskin):
     def __init__(self, features: Any, labels: Any, agents: int | None, held_out: float = 0.0) -> None:
         kept = share("held_out", held_out)
         shards = _checked(features, labels, agents) if isinstance(features, Shards) else None
-        data, labels = checked_rows(features, labels) if shards is None else checked_rows(shards.features, shards.labels)
+        data, labels = (
+            checked_rows(features, labels) if shards is None else checked_rows(shards.features, shards.labels)
+        )
         parts, apart, self.cut = _evenly(data.shape[0], agents) if shards is None else _as_dealt(shards)
         used = [part[: part.size - int(kept * part.size) if apart is None else None] for part in parts]
         held = [part[own.size :] for part, own in zip(parts, used, strict=True)]

@@ -56,7 +56,11 @@ class Driver(TypedDict):
 
 @dataclass(frozen=True)
 class ProblemRecord:
-    """What is known of the problem; `spec` builds it again."""
+    """What is known of the problem; `spec` builds it again.
+
+    sizes  the samples of every agent, where they differ: then `samples` is their mean, rounded up
+    cut    rows that nobody owns, left out so that all agents own as many
+    """
 
     name: str
     agents: int
@@ -65,6 +69,8 @@ class ProblemRecord:
     dim_y: int
     constraint: str = ""
     spec: Spec | None = None
+    sizes: list[int] | None = None
+    cut: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """As run.json has it."""
@@ -81,6 +87,8 @@ class ProblemRecord:
             found.whole("dim_y"),
             found.text("constraint", ""),
             _spec_from_json(found),
+            found.wholes("sizes") if found.has("sizes") else None,
+            found.whole("cut", usual=0),
         )
 
 

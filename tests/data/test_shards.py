@@ -1,9 +1,10 @@
-"""Shards: every row owned once whatever the split and the kind of data, weights stated, splits that skew as they say."""
+"""Shards: every row owned once whatever the split and the kind of data, weights stated, splits that keep their word."""
 
 import pickle
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def test_every_row_is_owned_once(case: Any, cut: bool, kind: str, weights: str) 
     assert found.weights.sum() == pytest.approx(1.0, abs=1e-12)
     wanted = found.sizes / found.sizes.sum() if weights == "size" else np.full(agents, 1 / agents)
     np.testing.assert_allclose(found.weights, wanted, rtol=1e-15)
-    if cut or by == "even" and rows % agents == 0 and not test:
+    if cut or (by == "even" and rows % agents == 0 and not test):
         assert np.ptp(found.sizes) == 0
     if by in KEPT:
         assert np.ptp(found.sizes) <= 1
@@ -222,6 +223,13 @@ def test_k_classes_share_a_large_class_among_many() -> None:
     assert (found.counts > 0).sum(axis=0).tolist() == [9, 1] and found.sizes.tolist() == [100] * 10
 
 
+def test_who_shares_which_classes_is_drawn() -> None:
+    """Twenty agents with two of ten classes are not a few groups of the same ones."""
+    found = shards(ten_classes(), agents=20, by="classes")
+    assert (found.counts > 0).sum(axis=1).tolist() == [2] * 20 and found.sizes.tolist() == [100] * 20
+    assert len({tuple(np.flatnonzero(row)) for row in found.counts}) > 10
+
+
 def test_sizes_are_skewed_and_rows_alike() -> None:
     """sizes: a tiny `alpha` gives one agent nearly all, a huge one all alike; class shares are those of the data."""
     large, small = (shards(ten_classes(20000), agents=10, by="sizes", alpha=a) for a in (1e8, 1e-3))
@@ -244,7 +252,7 @@ def test_features_are_skewed_along_the_widest_direction() -> None:
         assert found.score[found.rows[i]].max() <= found.score[found.rows[i + 1]].min()
     along = shards(pd.DataFrame(points, columns=["a", "b", "c"]), agents=4, by="features", feature="c")
     last = [part[:, 2] for (part,) in along]
-    assert all(low.max() <= high.min() for low, high in zip(last, last[1:], strict=False))
+    assert all(low.max() <= high.min() for low, high in pairwise(last))
     np.testing.assert_array_equal(along.owners, shards(csr_array(points), agents=4, by="features", feature=2).owners)
 
 
@@ -253,7 +261,7 @@ def test_sorted_shards_follow_the_label() -> None:
     for labels in (table(50)[1], np.random.default_rng(1).normal(size=50)):
         found = shards((np.ones((50, 1)), labels), agents=7, by="sorted")
         parts = [sorted(labels[rows]) for rows in found.rows]
-        assert all(low[-1] <= high[0] for low, high in zip(parts, parts[1:], strict=False))
+        assert all(low[-1] <= high[0] for low, high in pairwise(parts))
 
 
 def test_a_column_says_who_owns_what() -> None:
@@ -297,70 +305,155 @@ def test_a_split_says_what_it_is() -> None:
     assert "4 each" in repr(shards(table(20), agents=5))
 
 
+# --- its picture
+
+
+def test_the_picture_has_every_row_in_the_colour_of_its_class() -> None:
+    """Bars of a class are the agents' counts of it; together they are the sizes; the title is what the split says."""
+    data = table(60)
+    found = shards((data[0], np.where(data[1] == "ape", "<b>", data[1])), agents=4, by="dirichlet", alpha=0.2)
+    bars = found.plot(dark=True).data
+    assert [bar.name for bar in bars] == ["&lt;b&gt;", "bee", "cow"] and len({bar.marker.color for bar in bars}) == 3
+    np.testing.assert_array_equal(np.array([bar.y for bar in bars]).T, found.counts)
+    assert found.plot().layout.title.text in repr(found) and found.plot().layout.barmode == "stack"
+
+
+def test_many_classes_are_dots_and_targets_and_directions_are_boxes() -> None:
+    """Forty classes: a dot for each agent and class that it has; else a box from the least row to the largest."""
+    numbers, targets = np.random.default_rng(0).normal(size=(2, 200))
+    found = shards((numbers, np.arange(200) % 40), agents=5, by="dirichlet")
+    bars, dots = found.plot().data
+    assert bars.y.tolist() == found.sizes.tolist() and len(dots.x) == (found.counts > 0).sum()
+    biggest = np.argmax(dots.marker.size)
+    assert found.counts[dots.x[biggest], dots.y[biggest]] == found.counts.max()
+    for split, values in (
+        (shards(numbers, agents=5, by="features", feature=0), numbers),
+        (shards((numbers, targets), agents=5, by="sorted"), targets),
+    ):
+        bars, box = split.plot().data
+        assert bars.y.tolist() == [40] * 5
+        np.testing.assert_array_equal(box.lowerfence, [values[part].min() for part in split.rows])
+        np.testing.assert_array_equal(box.upperfence, [values[part].max() for part in split.rows])
+    assert [bar.type for bar in shards(numbers, by=np.arange(200) % 7).plot().data] == ["bar"]
+
+
 REFUSALS: dict[str, tuple[Any, str]] = {
     "too many agents": (lambda: shards(table(3), agents=4), "`agents` must be at most the 3 rows; got 4"),
     "after the test part": (
-        lambda: shards(table(4), agents=4, test=0.5), "`agents` must be at most the 2 rows that `test` leaves; got 4"),
+        lambda: shards(table(4), agents=4, test=0.5),
+        "`agents` must be at most the 2 rows that `test` leaves; got 4",
+    ),
     "no agents": (lambda: shards(table(3)), "`agents` must be given, unless `by` says who owns which rows"),
-    "unknown split": (lambda: shards(table(3), agents=2, by="dirichelt"), "`by` must be one of .* Did you mean 'dirichl"),
+    "unknown split": (
+        lambda: shards(table(3), agents=2, by="dirichelt"),
+        "`by` must be one of .* Did you mean 'dirichl",
+    ),
     "no label": (lambda: shards(np.ones((4, 1)), agents=2, by="dirichlet"), "`label` must be given for by='dirichlet'"),
     "targets": (
         lambda: shards((np.ones((4, 1)), [0.5, 1, 2, 3]), agents=2, by="classes"),
-        "`label` must hold classes for by='classes'; row 0 holds 0.5: use by='sorted' or by='sizes'"),
+        "`label` must hold classes for by='classes'; row 0 holds 0.5: use by='sorted' or by='sizes'",
+    ),
     "missing column": (
         lambda: shards(frame_of(*table(4)), agents=2, label="waht"),
-        "`label` must be a column of `data`; got 'waht'. Did you mean 'what'?"),
+        "`label` must be a column of `data`; got 'waht'. Did you mean 'what'?",
+    ),
     "missing owner column": (
-        lambda: shards(frame_of(*table(4)), by="city"), "`by` must be one of 'classes', .* or a column of `data`; got 'ci"),
+        lambda: shards(frame_of(*table(4)), by="city"),
+        "`by` must be one of 'classes', .* or a column of `data`; got 'ci",
+    ),
     "a split or a column": (
         lambda: shards(frame_of(*table(4)).rename(columns={"x0": "sizes"}), agents=2, by="sizes"),
-        "`by` 'sizes' is a split and a column of `data`; rename the column"),
-    "one owner": (lambda: shards(np.ones((4, 1)), by=[7, 7, 7, 7]), "`by` must name at least two owners; all rows are 7's"),
+        "`by` 'sizes' is a split and a column of `data`; rename the column",
+    ),
+    "one owner": (
+        lambda: shards(np.ones((4, 1)), by=[7, 7, 7, 7]),
+        "`by` must name at least two owners; all rows are 7's",
+    ),
     "owners": (lambda: shards(np.ones((4, 1)), by=[1, 2]), "`by` must have one owner for each of the 4 rows; got 2"),
     "owner unknown": (
-        lambda: shards(np.ones((3, 1)), by=[1.0, 2.0, np.nan]), "`by` must be known of every row; row 2 holds nothing"),
+        lambda: shards(np.ones((3, 1)), by=[1.0, 2.0, np.nan]),
+        "`by` must be known of every row; row 2 holds nothing",
+    ),
     "other agents": (
-        lambda: shards(np.ones((4, 1)), by=[1, 1, 2, 2], agents=3), "`agents` must be left out, or be the 2 owners that"),
+        lambda: shards(np.ones((4, 1)), by=[1, 1, 2, 2], agents=3),
+        "`agents` must be left out, or be the 2 owners that",
+    ),
     "an owner without rows": (
-        lambda: shards(np.ones((40, 1)), by=np.arange(40) // 2, test=0.5), "`test` must leave a row to every owner; \\d+ has "),
+        lambda: shards(np.ones((40, 1)), by=np.arange(40) // 2, test=0.5),
+        "`test` must leave a row to every owner; \\d+ has ",
+    ),
     "NaN": (
-        lambda: shards(np.array([[1.0], [np.nan]]), agents=2), "`data` must be finite; row 1 holds NaN or infinity"),
+        lambda: shards(np.array([[1.0], [np.nan]]), agents=2),
+        "`data` must be finite; row 1 holds NaN or infinity",
+    ),
     "sparse NaN": (
-        lambda: shards(csr_array([[0.0], [np.inf]]), agents=2), "`data` must be finite; row 1 holds NaN or infinity"),
+        lambda: shards(csr_array([[0.0], [np.inf]]), agents=2),
+        "`data` must be finite; row 1 holds NaN or infinity",
+    ),
     "NaN in a column": (
         lambda: shards(pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, None]}), agents=2),
-        "`data` must be finite; column 'b' holds NaN or infinity in row 1: fill it, or drop the row"),
+        "`data` must be finite; column 'b' holds NaN or infinity in row 1: fill it, or drop the row",
+    ),
     "words in a column": (
         lambda: shards(pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), agents=2),
-        "`data` must hold numbers; column 'b' does not: drop it, or encode it with pandas.get_dummies"),
+        "`data` must hold numbers; column 'b' does not: drop it, or encode it with pandas.get_dummies",
+    ),
     "words": (lambda: shards(np.array([["a"], ["b"]]), agents=2), "`data` must hold numbers; its features are of kind"),
     "missing label": (
-        lambda: shards(frame_of(*table(4)).astype({"what": object}).replace({"what": {"ape": None}}), agents=2, label="what"),
-        "`label` must be known of every row; row \\d holds nothing"),
+        lambda: shards(
+            frame_of(*table(4)).astype({"what": object}).replace({"what": {"ape": None}}), agents=2, label="what"
+        ),
+        "`label` must be known of every row; row \\d holds nothing",
+    ),
     "missing number": (
-        lambda: shards((np.ones((2, 1)), [1.0, np.nan]), agents=2), "`label` must be known of every row; row 1 holds nothing"),
-    "infinite target": (lambda: shards((np.ones((2, 1)), [1.0, np.inf]), agents=2), "`label` must be finite; row 1 holds inf"),
+        lambda: shards((np.ones((2, 1)), [1.0, np.nan]), agents=2),
+        "`label` must be known of every row; row 1 holds nothing",
+    ),
+    "infinite target": (
+        lambda: shards((np.ones((2, 1)), [1.0, np.inf]), agents=2),
+        "`label` must be finite; row 1 holds inf",
+    ),
     "label of another length": (
-        lambda: shards((np.ones((3, 1)), [1, 2]), agents=2), "`label` must have one entry for each of the 3 rows; got shape"),
-    "two labels": (lambda: shards(table(4), label=[1, 2, 3, 4], agents=2), "`label` must be left out where `data` is a tuple"),
-    "a column of no frame": (lambda: shards(np.ones((3, 1)), label="what", agents=2), "`label` names a column, but `data` is"),
+        lambda: shards((np.ones((3, 1)), [1, 2]), agents=2),
+        "`label` must have one entry for each of the 3 rows; got shape",
+    ),
+    "two labels": (
+        lambda: shards(table(4), label=[1, 2, 3, 4], agents=2),
+        "`label` must be left out where `data` is a tuple",
+    ),
+    "a column of no frame": (
+        lambda: shards(np.ones((3, 1)), label="what", agents=2),
+        "`label` names a column, but `data` is",
+    ),
     "no rows": (lambda: shards(np.ones((0, 2)), agents=1), "`data` must have at least one row"),
     "an array of another length": (
-        lambda: shards((np.ones((3, 1)), [1, 2, 3], [1]), agents=2), "`data` must have arrays of one length; the first has 3"),
+        lambda: shards((np.ones((3, 1)), [1, 2, 3], [1]), agents=2),
+        "`data` must have arrays of one length; the first has 3",
+    ),
     "alpha": (lambda: shards(table(4), agents=2, alpha=0), "`alpha` must be positive"),
     "classes": (
         lambda: shards((np.ones((9, 1)), np.arange(9)), agents=2, by="classes", classes=3),
-        "`classes` must be at least 5, so that 2 agents can own all 9 classes; got 3"),
+        "`classes` must be at least 5, so that 2 agents can own all 9 classes; got 3",
+    ),
     "test": (lambda: shards(table(4), agents=2, test=1.0), r"`test` must be in \[0, 1\); got 1.0"),
     "weights": (lambda: shards(table(4), agents=2, weights="sizes"), "`weights` must be one of 'equal', 'size'"),
     "cut of unequal sizes": (
-        lambda: shards(table(9), agents=2, by="sizes", cut=True), "`cut` is for splits of equal sizes .*; got by='sizes'"),
-    "feature": (lambda: shards(table(9), agents=2, by="features", feature=3), "`feature` must be below the 3 features; got 3"),
+        lambda: shards(table(9), agents=2, by="sizes", cut=True),
+        "`cut` is for splits of equal sizes .*; got by='sizes'",
+    ),
+    "feature": (
+        lambda: shards(table(9), agents=2, by="features", feature=3),
+        "`feature` must be below the 3 features; got 3",
+    ),
     "feature name": (
         lambda: shards(frame_of(*table(9)), agents=2, by="features", feature="x7", label="what"),
-        "`feature` must be a column of `data`; got 'x7'. Did you mean"),
-    "feature of another split": (lambda: shards(table(9), agents=2, feature=1), "`feature` is for by='features'; leave it out"),
-}  # fmt: skip
+        "`feature` must be a column of `data`; got 'x7'. Did you mean",
+    ),
+    "feature of another split": (
+        lambda: shards(table(9), agents=2, feature=1),
+        "`feature` is for by='features'; leave it out",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", sorted(REFUSALS))

@@ -34,7 +34,8 @@ class RobustLeastSquares(OnRows):
 
     def __init__(
         self, features: Any, targets: Any = None, agents: int | None = None, *,
-        lam: Annotated[Positive | None, "price of moving the targets, above N/n, or m where shards are equal; empty: twice that"] = None,
+        lam: Annotated[Positive | None, "price of moving the targets, above N/n (m, if shards are equal); empty: 2 N/n"]
+        = None,
         held_out: HeldOut = 0.2,
     ) -> None:  # fmt: skip
         super().__init__(features, targets, agents, held_out)
