@@ -18,6 +18,7 @@
     KeyboardInterrupt
         Interrupted             a run, a comparison or a tuning was stopped; its text says how to go on
     UserWarning
+        DataWarning             some of the data are not used
         MixingWarning           the method's mixing need not bring agreement
         TheoryWarning           the theorem promises nothing here: one of its assumptions is not met, or not known to be
 
@@ -104,6 +105,10 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, text: str = "", comparison: Any = None) -> None:
         super().__init__(text)
         self.comparison = comparison
+
+
+class DataWarning(UserWarning):
+    """Some of the data are not used."""
 
 
 class MixingWarning(UserWarning):

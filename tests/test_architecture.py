@@ -12,8 +12,8 @@ import raydream
 ROOT = Path(raydream.__file__).resolve().parent.parent
 PACKAGE = ROOT / "raydream"
 
-# Where a lower floor opens a door to a higher one, inside a function: `result.report(...)`, `comparison.plot`.
-DOORS = {("storage", "report"), ("studies", "report")}
+# Where a lower floor opens a door to a higher one, inside a function: `result.report(...)`, `shards.plot()`.
+DOORS = {("storage", "report"), ("studies", "report"), ("data", "report")}
 
 
 def imports_of(path):

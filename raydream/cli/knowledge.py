@@ -1,13 +1,16 @@
 """What there is to know without a run: data sets, networks, problems, methods, backends, and what theory prescribes."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from raydream.cli.command import command
 from raydream.cli.options import Agents, ProblemSettings, TopologyName, TopologySettings, problem_and_network
 from raydream.cli.tables import show
+
+if TYPE_CHECKING:
+    from raydream.data import Shards
 
 OneOfThem = Annotated[str | None, typer.Argument(help="One of them, for all of its parameters.")]
 MIXING_COLUMNS = {
@@ -20,24 +23,58 @@ MIXING_COLUMNS = {
 @command
 def data(
     name: Annotated[str | None, typer.Argument(help="A data set to load (and download if need be).")] = None,
+    agents: Annotated[int | None, typer.Option(help="Deal it to so many agents (default: 8, with --split).")] = None,
+    split: Annotated[str | None, typer.Option(help="Who owns which rows: even, sorted, dirichlet, ...")] = None,
+    alpha: Annotated[float, typer.Option(help="Of a dirichlet or sizes split: small values skew it.")] = 0.5,
+    classes_per_agent: Annotated[int, typer.Option(help="Of a split by classes.")] = 1,
+    split_seed: Annotated[int, typer.Option(help="Seed of the split, where it is drawn.")] = 0,
+    picture: Annotated[str | None, typer.Option(metavar="FILE.html", help="Draw the split, too.")] = None,
 ) -> None:
-    """List the known data sets, or load one and describe it.
+    """List the known data sets, load one and describe it, or show who would own what.
 
-    Example: raydream data a9a
+    Example: raydream data a9a --agents 8 --split dirichlet --alpha 0.1
     """
     from raydream.data import load
+    from raydream.data.named import named
     from raydream.data.store import KNOWN
+    from raydream.parameters import call
 
+    asked = {"--agents": agents, "--split": split, "--picture": picture}
+    first = next((option for option, value in asked.items() if value is not None), None)
     if name is None:
-        rows = ((one, known.rows, known.positives, known.features) for one, known in KNOWN.items())
+        if first is not None:
+            raise ValueError(f"`{first}` needs a data set to split; give its name.")
+        features, labels = load("synthetic")
+        drawn = ("synthetic", labels.size, int((labels > 0).sum()), features.shape[1], "made; any size")
+        known = ((one, has.rows, has.positives, has.features,
+                  "downloaded" if has.sha256 else "yours: no checksum is published")
+                 for one, has in KNOWN.items())  # fmt: skip
         show("known data sets (looked for in $RAYDREAM_DATA, then in the cache, then downloaded)",
-             ("name", "rows", "positive", "features"), rows)  # fmt: skip
+             ("name", "rows", "positive", "features", "how it comes"), [drawn, *known])  # fmt: skip
+        return
+    if first is not None:
+        how = dict(split=split or "even", alpha=alpha, classes_per_agent=classes_per_agent, split_seed=split_seed)
+        show_split(name, call(named, "data", {"data": name, **how}, 8 if agents is None else agents), picture)
         return
     features, labels = load(name)
     filled = features.nnz / max(1, features.shape[0] * features.shape[1])
     columns = ("name", "rows", "positive", "features", "nonzeros", "density")
     row = (name, features.shape[0], int((labels > 0).sum()), features.shape[1], int(features.nnz), float(filled))
     show("data set", columns, [row])
+
+
+def show_split(name: str, found: "Shards", picture: str | None) -> None:
+    """For each agent its rows, its weight, and the share of every class; drawn, if wished."""
+    assert found.classes is not None
+    shares = 100 * found.counts / found.sizes[:, None]
+    rows = ([agent, size, float(weight), *(round(float(one), 1) for one in share)]
+            for agent, size, weight, share in zip(found.names, found.sizes, found.weights, shares, strict=True)
+            )  # fmt: skip
+    show(f"who owns what of {name}", ("agent", "rows", "weight", *(f"% of {one:+g}" for one in found.classes)), rows)
+    print(f"{repr(found)[1:-1].removeprefix('Shards: ')}.")
+    if picture is not None:
+        found.plot().write_html(picture)
+        print(f"The picture is {picture}.")
 
 
 @command

@@ -128,4 +128,9 @@ def finish(result: Any, folder: Path, title: str) -> None:
     show_history(title, result.history)
     for event in result.recoveries:
         print(f"recovered: {event['reason']}; rolled back to iteration {event['rolled_back_to']}")
+    if cut := result.record.problem.cut:
+        print(
+            f"{cut} {'row is' if cut == 1 else 'rows are'} left out, so that all agents own as many; "
+            f"--problem-set cut=false keeps {'it' if cut == 1 else 'them'}."
+        )
     print(f"{result.outcome}: {result.reason}. Saved in {folder}.")

@@ -1,4 +1,4 @@
-"""Data for binary classification: published sets, files, synthetic rows, and their division among agents."""
+"""Data: published sets, files, synthetic rows, and the division of these or of a user's own among agents."""
 
 import difflib
 import os
@@ -8,18 +8,20 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
 from raydream.data.libsvm import parse, read_libsvm
+from raydream.data.sharding import Shards, shards
 from raydream.data.splits import split
 from raydream.data.store import KNOWN, fetch
 from raydream.data.synthetic import synthetic
 from raydream.types import Array
 
-__all__ = ["load", "read_libsvm", "split", "synthetic"]
+__all__ = ["Shards", "load", "read_libsvm", "shards", "split", "synthetic"]
 
 
 def load(
     name_or_path: str | os.PathLike[str] = "synthetic",
     *,
     bias: bool = False,
+    unit: bool = False,
     test: bool = False,
     features: int | None = None,
     progress: bool | None = None,
@@ -30,10 +32,12 @@ def load(
     `name_or_path` is "synthetic" (with the `options` of `synthetic`), a known data set such as "a9a", or the
     path of a LIBSVM file; a known name wins over a file of that name, which "./a9a" reaches. A known set is
     taken from the folder $RAYDREAM_DATA, else from the cache ($RAYDREAM_CACHE, by default the user's), else
-    downloaded, with a bar if `progress` is true or, when it is None, on a terminal.
+    downloaded, with a bar if `progress` is true or, when it is None, on a terminal. Of "cod-rna" no checksum is
+    published: it is not downloaded.
 
     `test` appends the rows of the published test set below the others (that of w8a is a part of w8a and
-    brings nothing new); `bias` appends a feature that is always 1; `features` fixes how many there are before.
+    brings nothing new); `unit` scales every row to norm 1, but for rows of zeros; `bias` then appends a feature that
+    is always 1; `features` fixes how many there are before.
     """
     name = name_or_path if isinstance(name_or_path, str) else None
     if test and f"{name}.t" not in KNOWN:
@@ -52,14 +56,29 @@ def load(
         if name is not None and not os.path.exists(name) and os.path.basename(name) == name:
             raise _unknown(name)
         matrix, labels = read_libsvm(name_or_path, features=features)
+    if unit:
+        matrix = unit_rows(matrix)
     if bias:
         matrix = hstack([matrix, csr_array(np.ones((labels.size, 1)))], format="csr")
     return matrix, labels
 
 
+def unit_rows(matrix: csr_array) -> csr_array:
+    """The rows divided by their norms; those of zeros stay."""
+    lengths = np.sqrt(matrix.multiply(matrix).sum(axis=1))
+    return csr_array(
+        (matrix.data / np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(matrix.indptr)), matrix.indices,
+         matrix.indptr), shape=matrix.shape,
+    )  # fmt: skip
+
+
 def _known(name: str, features: int | None, progress: bool | None) -> tuple[csr_array, Array]:
     """A known data set with all its features, also those that its file does not use."""
-    return parse(fetch(name, progress), name, KNOWN[name].features if features is None else features)
+    facts = KNOWN[name]
+    matrix, labels = parse(fetch(name, progress), name, facts.features if features is None else features)
+    if labels.size != facts.rows:
+        raise ValueError(f"`{name}` must have {facts.rows} rows; the file at hand has {labels.size}: replace it.")
+    return matrix, labels
 
 
 def _unknown(name: str) -> ValueError:

@@ -2,10 +2,12 @@
 
 from typing import Annotated, Any
 
-from raydream.data.splits import KINDS
-from raydream.data.splits import split as dealt
-from raydream.parameters import Positive, Whole, one_of
-from raydream.types import Array, Sparse
+from raydream.data.dealing import EQUAL, KINDS
+from raydream.data.sharding import Shards, dealt
+from raydream.data.tables import table_of
+from raydream.parameters import Count, Positive, Whole, one_of
+
+SPLITS = "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items())
 
 
 def named(
@@ -13,22 +15,24 @@ def named(
     *,
     data: Annotated[str, "synthetic, a known data set, or a LIBSVM file"] = "synthetic",
     bias: Annotated[bool, "whether a constant feature is added"] = False,
+    unit: Annotated[bool, "whether every row is scaled to norm 1, before that"] = False,
     test: Annotated[bool, "whether the data set's test part is joined to it"] = False,
-    split: Annotated[
-        str,
-        one_of(KINDS),
-        "who owns which rows: as they come, sorted by label, or with label shares drawn for each agent",
-    ] = "even",
+    split: Annotated[str, one_of(KINDS), f"who owns which rows ({SPLITS})"] = "even",
     split_seed: Annotated[Whole, "seed of the split, where it is drawn"] = 0,
-    alpha: Annotated[Positive, "of a dirichlet split: small values give each agent one label"] = 0.5,
+    alpha: Annotated[
+        Positive, "of a dirichlet split: small values give each agent one label; of sizes: one agent most rows"
+    ] = 0.5,
+    classes_per_agent: Annotated[Count, "of a split by classes: how many an agent owns at most"] = 1,
+    cut: Annotated[bool, "whether the last rows are left out where agents could not own as many each"] = True,
     **synthetic: Any,
-) -> tuple[Sparse, Array]:
-    """Features and labels in an order in which agent i owns the i-th share of the rows.
+) -> Shards:
+    """The rows, and who owns which.
 
     `synthetic` are the parameters of synthetic data, which other data refuse.
     """
     from raydream.data import load
 
-    features, labels = load(data, bias=bias, test=test, **synthetic)
-    order = dealt(labels, agents, split, alpha=alpha, seed=split_seed)
-    return features[order], labels[order]
+    rows = table_of(load(data, bias=bias, unit=unit, test=test, **synthetic), None)
+    return dealt(
+        rows, split, agents=agents, alpha=alpha, classes=classes_per_agent, seed=split_seed, cut=cut and split in EQUAL
+    )

@@ -4,9 +4,10 @@ import numpy as np
 import numpy.typing as npt
 
 from raydream.checks import choice, positive, vector, whole
-from raydream.types import Array, Indices
+from raydream.data.dealing import dirichlet, equal_sizes
+from raydream.types import Indices
 
-KINDS = ("even", "sorted", "dirichlet")
+ORDERS = ("even", "sorted", "dirichlet")
 
 
 def split(labels: npt.ArrayLike, agents: int, how: str = "even", *, alpha: float = 0.5, seed: int = 0) -> Indices:
@@ -22,7 +23,7 @@ def split(labels: npt.ArrayLike, agents: int, how: str = "even", *, alpha: float
     """
     classes = vector("labels", labels)
     agents = whole("agents", agents, at_least=1)
-    how = choice("how", how, KINDS)
+    how = choice("how", how, ORDERS)
     alpha = positive("alpha", alpha)
     seed = whole("seed", seed)
     n = classes.size // agents
@@ -32,25 +33,6 @@ def split(labels: npt.ArrayLike, agents: int, how: str = "even", *, alpha: float
     if how == "sorted":
         return np.argsort(kept, kind="stable")
     if how == "dirichlet":
-        return _dirichlet(kept, agents, alpha, np.random.default_rng(seed))
+        numbers = np.unique(kept, return_inverse=True)[1]
+        return np.concatenate(dirichlet(numbers, equal_sizes(kept.size, agents), alpha, np.random.default_rng(seed)))
     return np.arange(agents * n)
-
-
-def _dirichlet(labels: Array, agents: int, alpha: float, rng: np.random.Generator) -> Indices:
-    """Shards whose label shares follow a Dirichlet distribution as far as the rows last."""
-    n = labels.size // agents
-    _, group, size = np.unique(labels, return_inverse=True, return_counts=True)
-    pools = [rng.permutation(np.flatnonzero(group == k)) for k in range(size.size)]
-    used = np.zeros(size.size, dtype=np.int64)
-    shards = []
-    for _ in range(agents):
-        shares = rng.dirichlet(alpha * size.size * size / labels.size)
-        # rounding the running total, not each share, keeps the sum at n
-        wanted = np.diff(np.rint(n * np.cumsum(shares)), prepend=0).astype(np.int64)
-        taken = np.minimum(wanted, size - used)
-        for k in np.argsort(-(size - used - taken), kind="stable"):
-            taken[k] += min(n - taken.sum(), size[k] - used[k] - taken[k])
-        shard = [pool[u : u + t] for pool, u, t in zip(pools, used, taken, strict=True)]
-        shards.append(np.sort(np.concatenate(shard)))
-        used += taken
-    return np.concatenate(shards)

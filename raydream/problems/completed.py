@@ -38,7 +38,7 @@ class Completed(Danskin):
         self._concave = False  # whether a look around found nothing against it
         constraint = getattr(problem, "constraint", None)
         self.constraint = Everything() if constraint is None else constraint
-        self.samples = _samples(problem)
+        self.samples = _samples(problem) if hasattr(problem, "samples") else self._mean_samples()
         for name in DERIVED:
             if name not in ("samples", "constraint") and hasattr(problem, name):
                 setattr(self, name, getattr(problem, name))
@@ -55,6 +55,11 @@ class Completed(Danskin):
         if self._shards is None:
             self._shards = [self.local(i) for i in range(self.agents)]
         return self._shards
+
+    def _mean_samples(self) -> int | None:
+        """n, the mean of the agents' where they differ, rounded up; None where one of them draws its samples."""
+        each = [_samples(shard, agent) for agent, shard in enumerate(self.shards)]
+        return None if None in each else -(-sum(n or 0 for n in each) // self.agents)
 
     def start(self) -> tuple[Array, Array]:
         """x = 0 and the point of Y nearest to 0."""
@@ -147,15 +152,14 @@ class Completed(Danskin):
         return super().primal_and_gradient(x)
 
 
-def _samples(problem: Any) -> int | None:
-    """n, as the problem says it or its first agent."""
-    whose = problem if hasattr(problem, "samples") else problem.local(0)
-    if whose.samples is None:
+def _samples(owner: Any, agent: int | None = None) -> int | None:
+    """The n of a problem or a shard, if it is a number of samples; None where these are drawn online."""
+    if owner.samples is None:
         return None
     try:
-        return whole("samples", whose.samples, 1)
+        return whole("samples", owner.samples, 1)
     except (TypeError, ValueError) as error:
-        raise (error if whose is problem else named(error, 0)) from None
+        raise (error if agent is None else named(error, agent)) from None
 
 
 def dtype_of(problem: Any) -> Numbers:

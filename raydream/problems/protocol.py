@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from raydream.constraints import Constraint
 from raydream.types import Array
 
@@ -30,6 +32,9 @@ class Problem(Protocol):
 
     One that also has `dtype = numpy.float32` is run in float32: states, frames and the points that agents ask about.
     Metrics ask about means, which are float64.
+
+    `samples` is n, or where agents own different numbers of samples, their mean rounded up; such a problem may also
+    say `sizes`, all n_i. What an agent is billed for is what its shard says.
     """
 
     @property
@@ -50,6 +55,22 @@ class Problem(Protocol):
     def primal(self, x: Array) -> float: ...
     def primal_gradient(self, x: Array) -> Array: ...
     def primal_and_gradient(self, x: Array) -> tuple[float, Array]: ...
+
+
+def unequal_sizes(problem: Any) -> list[int] | None:
+    """n_i of every agent, where the problem says `sizes` and they differ."""
+    sizes = np.asarray(getattr(problem, "sizes", ()))
+    if sizes.shape != (problem.agents,) or sizes.dtype.kind not in "iu" or not np.ptp(sizes):
+        return None
+    # whose mean is not `samples` are sizes of something else
+    return [int(n) for n in sizes] if -(-int(sizes.sum()) // problem.agents) == problem.samples else None
+
+
+def sizes_of(problem: Problem) -> list[int] | None:
+    """n_i of every agent, as the problem or else its shards say; None where samples are drawn online."""
+    if problem.samples is None:
+        return None
+    return unequal_sizes(problem) or [problem.local(i).samples or 0 for i in range(problem.agents)]
 
 
 @dataclass(frozen=True)

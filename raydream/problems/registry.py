@@ -29,15 +29,15 @@ def maker(name: str) -> Callable[[Make], Make]:
 
 
 def maker_on_data(name: str) -> Callable[[Make], Make]:
-    """make(features, labels, agents, *, ...) is known by this name, and takes also what says which data these are."""
+    """make(shards, *, ...) is known by this name, and takes also what says which data these are, and who owns what."""
 
     def known(make: Make) -> Make:
-        own = list(inspect.signature(make).parameters.values())[3:]
+        own = [one for one in inspect.signature(make).parameters.values() if one.kind is one.KEYWORD_ONLY]
         rows = [*inspect.signature(named).parameters.values(), *inspect.signature(synthetic).parameters.values()]
 
         def from_names(agents: int, **given: Any) -> Any:
             about = {one.name: given.pop(one.name) for one in own if one.name in given}
-            return make(*named(agents, **given), agents, **about)
+            return make(named(agents, **given), **about)
 
         free = [one for one in rows[1:] if one.kind is not one.VAR_KEYWORD]
         PROBLEMS.add(name, _says(from_names, free + own, make))

@@ -6,27 +6,29 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.special import expit
 
-from raydream.checks import choice, not_negative, positive, whole
+from raydream.checks import choice, not_negative, positive
 from raydream.constraints import Simplex
 from raydream.parameters import one_of
+from raydream.problems.dealt import DealtRows
 from raydream.problems.penalty import Nu, SaturatingPenalty, Theta
-from raydream.problems.protocol import Constants, Danskin
+from raydream.problems.protocol import Constants, LocalProblem
 from raydream.problems.registry import maker_on_data
-from raydream.problems.rows import Taken, checked_classes, checked_rows, norms, spectral_norm
+from raydream.problems.rows import Taken, checked_classes, norms, spectral_norm
 from raydream.types import Array, Indices
 
 SCALINGS = ("balanced", "paper")
 
 
 @maker_on_data("robust-logistic")
-class RobustLogisticRegression(Danskin):
+class RobustLogisticRegression(DealtRows):
     """A linear classifier x against an adversary y who reweights the N samples.
 
         f_i(x, y) = (r/n) sum_j y_ij l_ij(x) - ||y - r/N||^2 / 2 + theta sum_k nu x_k^2 / (1 + nu x_k^2)
         Y = {y in R^N : y >= 0, sum y = r}
 
     where l_ij(x) = log(1 + exp(-b_ij a_ij'x)), agent i owns samples i n to (i+1) n, and y_ij is the coordinate
-    i n + j of the whole y, of which every agent holds a copy.
+    i n + j of the whole y, of which every agent holds a copy. Where `Shards` say otherwise, agent i owns n_i samples,
+    and s_i f_i with s_i = m n_i / N is its function: f is the same whoever owns which samples.
 
     scaling="paper": r = 1, the printed problem (section 4 of the paper, with the sign of the usual loss). All of
     it is about 1/N in size. scaling="balanced": r = sqrt(N), the printed problem multiplied by N in coordinates
@@ -38,8 +40,8 @@ class RobustLogisticRegression(Danskin):
     def __init__(
         self,
         features: Any,
-        labels: Any,
-        agents: int,
+        labels: Any = None,
+        agents: int | None = None,
         *,
         scaling: Annotated[
             str,
@@ -49,34 +51,32 @@ class RobustLogisticRegression(Danskin):
         theta: Theta = 1e-3,
         nu: Nu = 10.0,
     ) -> None:
-        data, labels = checked_rows(features, labels)
-        checked_classes(labels)
-        self.agents = whole("agents", agents, 1)
-        self.samples = data.shape[0] // self.agents
-        if self.samples < 1:
-            raise ValueError(f"`agents` must be at most the {data.shape[0]} samples; got {agents}.")
+        super().__init__(features, labels, agents)
+        checked_classes(self.labels)
         self.scaling = choice("scaling", scaling, SCALINGS)
-        self.total = self.samples * self.agents
-        self.features = data[: self.total]
-        self.labels = labels[: self.total]
-        self.dim_x, self.dim_y = int(data.shape[1]), self.total
+        self.dim_x, self.dim_y = int(self.features.shape[1]), self.total
         self.radius = 1.0 if scaling == "paper" else float(np.sqrt(self.total))
         self.constraint = Simplex(self.radius)
         self.penalty = SaturatingPenalty(not_negative("theta", theta), positive("nu", nu))
         self._whole = RobustLogisticShard(self.features, self.labels, 0, self.total, self.radius, self.penalty)
 
-    def local(self, i: int) -> "RobustLogisticShard":
+    def local(self, i: int) -> LocalProblem:
         """The samples of agent i."""
-        rows = slice(i * self.samples, (i + 1) * self.samples)
-        return RobustLogisticShard(
-            self.features[rows], self.labels[rows], rows.start, self.total, self.radius, self.penalty
+        rows = self.own(i)
+        return self.scaled(
+            i,
+            RobustLogisticShard(
+                self.features[rows], self.labels[rows], rows.start, self.total, self.radius, self.penalty
+            ),
         )
 
     def pooled(self) -> "RobustLogisticRegression":
         """The same problem with all samples on one agent."""
-        return RobustLogisticRegression(
+        one = RobustLogisticRegression(
             self.features, self.labels, 1, scaling=self.scaling, theta=self.penalty.theta, nu=self.penalty.nu
         )
+        one.cut = self.cut
+        return one
 
     def start(self) -> tuple[Array, Array]:
         """x = 0 and uniform weights."""
@@ -108,18 +108,21 @@ class RobustLogisticRegression(Danskin):
         (On all of Y one sample may carry the whole weight, and no useful bound holds.)
         """
         positive("weight", weight)
-        spectral = max(spectral_norm(self.local(i).features) for i in range(self.agents))
-        n, r, largest = self.samples, self.radius, float(norms(self.features).max(initial=0.0))
+        r, largest = self.radius, float(norms(self.features).max(initial=0.0))
         own = weight * r / self.total * r / 4  # second derivative of y_k l_k in units of a_k a_k'
         curve = self.penalty.smoothness
-        # Norms of the blocks of the Hessian of f_i, and root mean squares over the Hessians of its components.
-        full = [[own * spectral**2 / n + curve, r * spectral / n], [r * spectral / n, 1.0]]
-        root = np.sqrt(n)
-        single = [[own * largest * spectral / root + curve, r * largest / root], [r * spectral / root, 1.0]]
+        L, L_full = [], []
+        for i, (n, s) in enumerate(zip(self.sizes, self.scales, strict=True)):
+            spectral, root = spectral_norm(self.features[self.own(i)]), np.sqrt(n)
+            # Norms of the blocks of the Hessian of f_i, and root mean squares over the Hessians of its components.
+            full = [[own * spectral**2 / n + curve, r * spectral / n], [r * spectral / n, 1.0]]
+            single = [[own * largest * spectral / root + curve, r * largest / root], [r * spectral / root, 1.0]]
+            L.append(s * np.linalg.norm(single, 2))
+            L_full.append(s * np.linalg.norm(full, 2))
         return Constants(
-            L=float(np.linalg.norm(single, 2)),
-            mu=1.0,
-            L_full=float(np.linalg.norm(full, 2)),
+            L=float(max(L)),
+            mu=float(self.scales.min()),
+            L_full=float(max(L_full)),
             assumes=f"every sample weighs at most {weight:g} times its uniform share",
         )
 

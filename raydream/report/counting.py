@@ -15,7 +15,8 @@ def sfo_paper(columns: Columns, config: dict[str, Any]) -> Array | None:
     """SFO calls if a recursive correction on b samples cost b; None where the ledger does not tell.
 
     A correction is billed 2b, so half of what was spent on corrections is taken off. With N large batches of b'
-    in t iterations of m agents, spent - first = m b' N + corrections, and N follows from the ledger alone:
+    in t iterations of m agents, spent - first = m b' N + corrections, and N follows from the ledger alone (a batch of
+    the whole shard costs all agents together as many as they own, which is m b' or m b in its place):
 
         everybody takes part (q = 1):   N = (spent - first - 2 b m t) / (m (b' - 2b))
         else, where a large batch has rounds of its own:   N = (rounds - rounds_0 - 2 K t) / (K' - K)
@@ -28,16 +29,17 @@ def sfo_paper(columns: Columns, config: dict[str, Any]) -> Array | None:
         return columns["sfo"]
     if counting.corrections == "all":
         return np.asarray(columns["sfo"] - spent / 2)
-    m, n, t = config["problem"]["agents"], config["problem"]["samples"], columns["iteration"]
-    b, b_large = p.get("b") or n, p.get("b_large") or n
+    m, t = config["problem"]["agents"], columns["iteration"]
+    every = sum(config["problem"].get("sizes") or [m * (config["problem"]["samples"] or 0)])
+    small, whole = (m * p[name] if p.get(name) else every for name in ("b", "b_large"))  # of all agents together
     K, K_large = p.get("K"), p.get("K_large")
-    if b and b_large and p.get("q", 1.0) == 1 and b_large != 2 * b:
-        large = (spent - 2 * b * m * t) / (m * (b_large - 2 * b))
-    elif b_large and m > 1 and K is not None and K_large is not None and K_large != K:
+    if small and whole and p.get("q", 1.0) == 1 and whole != 2 * small:
+        large = (spent - 2 * small * t) / (whole - 2 * small)
+    elif whole and m > 1 and K is not None and K_large is not None and K_large != K:
         large = (columns["rounds"] - columns["rounds"][0] - 2 * K * t) / (K_large - K)
     else:
         return None
-    corrections: Array = spent - m * b_large * np.round(large)
+    corrections: Array = spent - whole * np.round(large)
     return columns["sfo"] - corrections / 2 if (corrections >= 0).all() else None
 
 

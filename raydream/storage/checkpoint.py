@@ -14,7 +14,7 @@ from raydream.agents.ledger import Ledger
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Snapshot
 from raydream.errors import CheckpointError
-from raydream.problems.protocol import Problem
+from raydream.problems.protocol import Problem, unequal_sizes
 from raydream.storage.files import whole_file, write_json
 from raydream.storage.history import row_of, stacked_distances
 from raydream.topology import Topology
@@ -115,6 +115,7 @@ def fingerprint(plan: Plan) -> dict[str, str]:
 def problem_mark(problem: Problem, start: tuple[Array, Array]) -> str:
     """What tells a problem from others: its sizes, its constraint, its value at a point, and float32."""
     facts: list[Any] = [problem.agents, problem.dim_x, problem.dim_y, problem.samples, repr(problem.constraint)]
+    facts += [sizes] if (sizes := unequal_sizes(problem)) else []
     facts.append(f"{problem.value(*start):.9e}")
     facts += [] if start[0].dtype == np.float64 else [str(start[0].dtype)]
     return _digest(repr(facts).encode())

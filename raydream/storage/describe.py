@@ -13,7 +13,8 @@ from raydream.algorithms.method import Method, kind_of, parameters_of
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend
 from raydream.problems.completed import Completed, dtype_of
-from raydream.problems.protocol import Constants, Problem
+from raydream.problems.dealt import DealtRows
+from raydream.problems.protocol import Constants, Problem, unequal_sizes
 from raydream.specs import Spec
 from raydream.storage.record import Entries, MethodRecord, ProblemRecord, RunRecord, TopologyRecord
 from raydream.storage.settings import Settings
@@ -64,6 +65,8 @@ def described_problem(problem: Problem, spec: Spec | None) -> ProblemRecord:
         constraint=repr(problem.constraint),
         spec=spec,
         dtype=str(dtype_of(problem)),
+        sizes=unequal_sizes(problem),
+        cut=int(given.cut.size) if isinstance(given := _given(problem), DealtRows) else 0,
     )
 
 

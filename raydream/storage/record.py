@@ -56,7 +56,11 @@ class Driver(TypedDict):
 
 @dataclass(frozen=True)
 class ProblemRecord:
-    """What is known of the problem; `spec` builds it again."""
+    """What is known of the problem; `spec` builds it again.
+
+    sizes  the samples of every agent, where they differ: then `samples` is their mean, rounded up
+    cut    rows that nobody owns, left out so that all agents own as many
+    """
 
     name: str
     agents: int
@@ -66,6 +70,8 @@ class ProblemRecord:
     constraint: str = ""
     spec: Spec | None = None
     dtype: str = "float64"
+    sizes: list[int] | None = None
+    cut: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """As run.json has it."""
@@ -83,6 +89,8 @@ class ProblemRecord:
             found.text("constraint", ""),
             _spec_from_json(found),
             found.text("dtype", "float64", ("float32", "float64")),
+            found.wholes("sizes") if found.has("sizes") else None,
+            found.whole("cut", usual=0),
         )
 
 

@@ -148,11 +148,27 @@ def test_params_prints_the_theorem(cli):
 
 def test_data_lists_and_methods_list(cli):
     """Both are tables."""
-    assert "ijcnn1" in cli("data").output
+    listed = cli("data").output
+    assert all(name in listed for name in ("ijcnn1", "synthetic", "cod-rna"))
     assert "2000" in cli("data", "synthetic").output
     listed = cli("methods").output
     assert all(name in listed for name in METHODS)
     assert cli("--version").output.startswith("raydream ")
+
+
+def test_data_shows_a_split(cli, tmp_path):
+    """Who owns how many rows of which class, as a run on that split has it; as a picture too."""
+    done = cli("data", "synthetic", "--agents", 3, "--split", "sorted", "--picture", "split.html")
+    assert done.exit_code == 0, done.output
+    rows = [line.split() for line in done.output.splitlines() if line.split()[:1] in (["0"], ["1"], ["2"])]
+    assert rows[:3] == [["0", "666", "0.333333", "100", "0"], ["1", "666", "0.333333", "100", "0"],
+                        ["2", "666", "0.333333", "10.1", "89.9"]]  # fmt: skip
+    assert "1998 rows of 3 agents (666 each), sorted, weights n_i/N, 2 classes, 2 rows cut" in done.output
+    assert "plotly" in (tmp_path / "split.html").read_text()
+    done = cli("data", "synthetic", "--split", "sizes", "--alpha", 0.3)
+    assert done.exit_code == 0 and "2000 rows of 8 agents" in done.output
+    done = cli("data", "synthetic", "--split", "classes", "--classes-per-agent", 1, "--agents", 4)
+    assert done.exit_code == 0 and "classes (at most 1)" in done.output
 
 
 @pytest.mark.parametrize(
@@ -201,6 +217,8 @@ MISTAKES = {
     "both n and sigma": (("params", "--epsilon", 1, "--L", 2, "--mu", 1, "--psi0", 1), "exactly one of `n`"),
     "needed parameter": (("topology", "erdos-renyi"), "needs `probability`"),
     "hypercube of 6": (("topology", "hypercube", "--agents", 6), "power of"),
+    "a split of nothing": (("data", "--split", "sorted"), "`--split` needs a data set to split; give its name"),
+    "an unknown split": (("data", "synthetic", "--split", "srted"), "Did you mean 'sorted'?"),
     "a missing file": (("data", "./nowhere.libsvm"), "nowhere.libsvm"),
 }
 

@@ -21,6 +21,7 @@ from raydream.problems import (
     PLGame,
     PolicyEvaluation,
     RobustLeastSquares,
+    RobustLogisticRegression,
     RobustNonconvexRegression,
     RobustRegression,
 )
@@ -36,7 +37,25 @@ def many_classes() -> tuple[Array, Array]:
     return centres[CLASSES.astype(int)] + np.random.default_rng(2).normal(size=(30, 4)), CLASSES
 
 
+def unequal(classes: bool = False, **options: Any) -> Any:
+    """Forty-two rows, of which three agents own 5, 12 and 25."""
+    owners = np.repeat([0, 1, 2], [5, 12, 25])[np.random.default_rng(3).permutation(42)]
+    rows, labels = rd.data.synthetic(42, 4, density=0.6, seed=1)
+    return rd.data.shards((rows, np.arange(42) % 3 if classes else labels), by=owners, **options)
+
+
 MAKERS = {
+    "auc, unequal": lambda: AUC(unequal(), theta=0.02),
+    "fair, unequal": lambda: FairClassification(unequal(), lam=0.3, theta=0.02),
+    "fair, three classes, unequal": lambda: FairClassification(unequal(True), lam=0.3, held_out=0.0),
+    "group dro, unequal": lambda: GroupDRO(unequal(), lam=0.4, theta=0.02),
+    "adversarial, unequal": lambda: AdversarialTraining(unequal(test=0.1), lam=2.0, size=0.3),
+    "adversarial, tanh, unequal": lambda: AdversarialTraining(unequal(), model="tanh", hidden=2, lam=2.0, size=0.003),
+    "robust regression, unequal": lambda: RobustRegression(unequal()),
+    "robust nonconvex regression, unequal": lambda: RobustNonconvexRegression(unequal(), lam=1.0),
+    "robust least squares, unequal": lambda: RobustLeastSquares(unequal(), held_out=0.0),
+    "robust logistic, unequal": lambda: RobustLogisticRegression(unequal(), theta=0.02),
+    "robust logistic, paper, unequal": lambda: RobustLogisticRegression(unequal(), scaling="paper"),
     "auc": lambda: AUC.random(AGENTS, samples=12, features=4, theta=0.02),
     "fair": lambda: FairClassification.random(AGENTS, samples=12, features=4, theta=0.02),
     "fair, three classes": lambda: FairClassification(*many_classes(), AGENTS, theta=0.02),
@@ -106,8 +125,8 @@ def test_components_average_to_agents_and_agents_to_the_whole(name: str) -> None
     problem = problem_of(name)
     for x, y in points(problem, 2):
         agents = []
-        for shard in shards_of(problem):
-            assert shard.samples == problem.samples
+        for i, shard in enumerate(shards_of(problem)):
+            assert shard.samples == (problem.sizes[i] if hasattr(problem, "sizes") else problem.samples)
             parts = [joint(shard, x, y, np.array([j])) for j in range(shard.samples)]
             agents.append(joint(shard, x, y))
             np.testing.assert_allclose(np.mean(parts, axis=0), agents[-1], rtol=0, atol=1e-12)
@@ -222,7 +241,7 @@ def test_shards_survive_the_journey_with_their_bits(name: str) -> None:
 def test_a_pooled_problem_is_the_same_problem(name: str) -> None:
     """One agent, all samples, the same f, gradient, y*, P and metrics."""
     problem, pooled = problem_of(name), problem_of(name).pooled()
-    assert (pooled.agents, pooled.samples) == (1, problem.agents * problem.samples)
+    assert (pooled.agents, pooled.samples) == (1, sum(shard.samples for shard in shards_of(problem)))
     for x, y in points(problem, 2):
         for one in (pooled, pooled.local(0)):
             assert one.value(x, y) == pytest.approx(problem.value(x, y), abs=1e-12)
@@ -235,7 +254,8 @@ def test_a_pooled_problem_is_the_same_problem(name: str) -> None:
 
 def test_equal_seeds_draw_equal_problems() -> None:
     """And other seeds others."""
-    for kind in sorted({type(problem_of(name)) for name in NAMES}, key=lambda kind: kind.__name__):
+    kinds = {type(problem_of(name)) for name in NAMES} - {RobustLogisticRegression}
+    for kind in sorted(kinds, key=lambda kind: kind.__name__):
         first, again, other = (kind.random(2, seed=seed) for seed in (1, 1, 2))
         x, y = (0.1 * np.ones(size) for size in (first.dim_x, first.dim_y))
         assert first.value(x, y) == again.value(x, y) != other.value(x, y)

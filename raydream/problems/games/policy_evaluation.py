@@ -7,7 +7,8 @@ import numpy as np
 
 from raydream.checks import not_negative, real, whole
 from raydream.parameters import Count, NotNegative, Rule, Whole
-from raydream.problems.learning.on_rows import Metric, share
+from raydream.problems.dealt import share
+from raydream.problems.learning.on_rows import Metric
 from raydream.problems.quadratic import QuadraticGame
 from raydream.problems.quadratic_forms import Form, solve
 from raydream.problems.registry import maker_at_random

@@ -32,7 +32,7 @@ class AdversarialTraining(Perturbed):
     """
 
     def __init__(
-        self, features: Any, labels: Any, agents: int, *,
+        self, features: Any, labels: Any = None, agents: int | None = None, *,
         model: Annotated[str, one_of(MODELS), "linear, or one hidden layer of tanh units"] = "linear",
         hidden: Annotated[Count, "hidden units, where the model has them"] = 4,
         perturbation: Annotated[str, one_of(SETS), "the set that y is kept in"] = "box",

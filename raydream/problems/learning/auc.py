@@ -28,8 +28,9 @@ class AUC(OnRows):
     """
 
     def __init__(
-        self, features: Any, labels: Any, agents: int, *, theta: Theta = 1e-3, nu: Nu = 10.0, held_out: HeldOut = 0.2
-    ) -> None:
+        self, features: Any, labels: Any = None, agents: int | None = None, *, theta: Theta = 1e-3, nu: Nu = 10.0,
+        held_out: HeldOut = 0.2,
+    ) -> None:  # fmt: skip
         super().__init__(features, labels, agents, held_out)
         self.positive = float(np.mean(checked_classes(self.labels) > 0))
         self.dim_x, self.dim_y = int(self.features.shape[1]) + 2, 1
@@ -61,7 +62,7 @@ class AUC(OnRows):
         hessians[:, 0, 2] = hessians[:, 2, 0] = 2 * scale * lengths * np.where(above, -1, 1)
         hessians[:, 2, 2] = -2 * p * (1 - p)
         single = np.linalg.norm(hessians, 2, axis=(-2, -1)) + self.penalty.smoothness
-        return Constants(L=self.root_mean_square(single), mu=2 * p * (1 - p))
+        return Constants(L=self.root_mean_square(single), mu=float(self.scales.min()) * 2 * p * (1 - p))
 
     def measures(self, features: Any, labels: Array) -> dict[str, Metric]:
         """The AUC; NaN where one class is missing."""

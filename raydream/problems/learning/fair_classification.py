@@ -26,8 +26,8 @@ class FairClassification(Grouped):
     group_metric = "worst_class_accuracy"
 
     def __init__(
-        self, features: Any, labels: Any, agents: int, *, lam: Lam = 0.1, theta: Theta = 1e-3, nu: Nu = 10.0,
-        held_out: HeldOut = 0.2,
+        self, features: Any, labels: Any = None, agents: int | None = None, *, lam: Lam = 0.1,
+        theta: Theta = 1e-3, nu: Nu = 10.0, held_out: HeldOut = 0.2,
     ) -> None:  # fmt: skip
         super().__init__(features, labels, agents, lam=lam, theta=theta, nu=nu, held_out=held_out)
         held = self.groups_of(self.held_features, self.held_labels)

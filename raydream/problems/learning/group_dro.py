@@ -24,37 +24,33 @@ class GroupDRO(Grouped):
     where L_g is the mean loss of group g. With groups="agents" (G = m) this is f_i = m y_i L_i(x) - ..., in which y
     is small and cheap to send; with "labels" the groups are the classes; an array of whole numbers gives the group
     of each row. y*(x) is the projection of 1/G + L(x)/lam on Y. After Mohri, Sivek, Suresh (ICML 2019) and Zecchin,
-    Kountouris, Gesbert (AD-GDA, 2022). Metrics: accuracy, and that of the worst group.
+    Kountouris, Gesbert (AD-GDA, 2022). Metrics: accuracy, and that of the worst group, where rows measured have one.
     """
 
     def __init__(
-        self, features: Any, labels: Any, agents: int, *,
+        self, features: Any, labels: Any = None, agents: int | None = None, *,
         groups: Annotated[Any, one_of(GROUPS), "what y weighs: the agents, or the classes"] = "agents",
         lam: Lam = 1.0, theta: Theta = 1e-3, nu: Nu = 10.0, held_out: HeldOut = 0.2,
     ) -> None:  # fmt: skip
         super().__init__(features, labels, agents, lam=lam, theta=theta, nu=nu, held_out=held_out)
-        numbers = self._numbers(groups, self.used.size + self.held.size)
-        count = int(numbers.max()) + 1
+        used, held = self._numbers(groups)
+        count = int(max(used.max(), -1 if held is None else held.max(initial=-1))) + 1
         self.by_class = isinstance(groups, str) and groups == "labels"
-        self.settle(numbers[self.used], count, 1.0 / count, numbers[self.held])
+        self.settle(used, count, 1.0 / count, held)
 
-    def _numbers(self, groups: Any, rows: int) -> Indices:
-        """The group of each row, as rows came."""
+    def _numbers(self, groups: Any) -> tuple[Indices, Indices | None]:
+        """The group of each row in use, and of each held out, where they have one."""
         if isinstance(groups, str) and groups in GROUPS:
-            owners = np.repeat(np.arange(self.agents), rows // self.agents)
             if groups == "agents":
-                return owners
-            numbers = np.empty(rows, dtype=np.int64)
-            numbers[self.used] = self.class_numbers
-            numbers[self.held] = np.searchsorted(self.classes, self.held_labels)
-            return numbers
-        given = np.asarray(groups)
+                return np.repeat(np.arange(self.agents), self.sizes), self.held_owners
+            return self.class_numbers, np.searchsorted(self.classes, self.held_labels)
+        given, rows = np.asarray(groups), int(max(self.used.max(), self.held.max(initial=-1))) + 1
         if given.ndim != 1 or given.size < rows or given.dtype.kind not in "iu" or given.min() < 0:
             raise ValueError(
                 "`groups` must be 'agents', 'labels', or one whole number from 0 for every row; "
                 f"got {groups if isinstance(groups, str) else f'{given.dtype} of shape {given.shape}'!r}."
             )
-        return given[:rows].astype(np.int64)
+        return given[self.used].astype(np.int64), given[self.held].astype(np.int64)
 
     def groups_of(self, features: Any, labels: Array) -> Indices | None:
         """The groups of rows to be measured on: known of this problem's own rows, and wherever they are the classes."""

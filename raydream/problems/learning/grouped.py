@@ -34,7 +34,7 @@ class Grouped(OnRows):
     group_metric = "worst_group_accuracy"
 
     def __init__(
-        self, features: Any, labels: Any, agents: int, *, lam: float, theta: float, nu: float, held_out: float
+        self, features: Any, labels: Any, agents: int | None, *, lam: float, theta: float, nu: float, held_out: float
     ) -> None:
         super().__init__(features, labels, agents, held_out)
         self.loss, self.classes, self.class_numbers = classification(self.labels)
@@ -44,8 +44,11 @@ class Grouped(OnRows):
         self.lam = positive("lam", lam)
         self.penalty = SaturatingPenalty(not_negative("theta", theta), positive("nu", nu))
 
-    def settle(self, groups: Indices, count: int, centre: float, held_groups: Indices) -> None:
-        """The group of every row in use, how many there are, the centre of y, and the groups of rows held out."""
+    def settle(self, groups: Indices, count: int, centre: float, held_groups: Indices | None) -> None:
+        """The group of every row in use, how many there are, the centre of y, and the groups of rows held out.
+
+        held_groups  None where it is not known of them
+        """
         sizes = np.bincount(groups, minlength=count)
         if not sizes.all():
             raise ValueError(f"`groups` must each have a row in use; group {int(np.argmin(sizes))} has none.")
@@ -86,12 +89,13 @@ class Grouped(OnRows):
         return -self.lam / 2 * self.dim_y * (1.0 / self.dim_y - self.centre) ** 2
 
     def constants(self) -> Constants:
-        """Bounds for y in Y, where no group weighs more than 1; mu = lam."""
+        """Bounds for y in Y, where no group weighs more than 1; mu is lam, times the least s_i."""
         lengths, weights = norms(self.features), self.weights[self.groups]
         steep = self.loss.steepest(lengths, self.labels)
         curve = weights * self.loss.bend * lengths**2 + self.penalty.smoothness
         single = block_norms(curve, weights * steep * lengths, np.full(self.total, self.lam))
-        return Constants(L=self.root_mean_square(single), mu=self.lam, assumes="y is in Y")
+        mu = float(self.scales.min()) * self.lam
+        return Constants(L=self.root_mean_square(single), mu=mu, assumes="y is in Y")
 
     def measures(self, features: Any, labels: Array) -> dict[str, Metric]:
         """Accuracy over all rows, and over the rows of the worst group."""

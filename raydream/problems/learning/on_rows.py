@@ -7,52 +7,28 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from raydream.checks import number, whole
+from raydream.checks import whole
 from raydream.data.synthetic import synthetic
 from raydream.parameters import Rule
-from raydream.problems.protocol import Danskin, LocalProblem
+from raydream.problems.dealt import DealtRows, share
+from raydream.problems.protocol import LocalProblem
 from raydream.problems.rows import checked_rows
-from raydream.types import Array, Indices
+from raydream.types import Array
 
 Metric = Callable[[Array, Array], float]
-
-
-def share(name: str, value: Any) -> float:
-    """`value` as a float in [0, 1)."""
-    result = number(name, value)
-    if not 0 <= result < 1:
-        raise ValueError(f"`{name}` must be in [0, 1); got {value!r}.")
-    return result
-
-
 HeldOut = Annotated[float, Rule(share), "share of each agent's rows that is kept for metrics alone"]
 
 
-class OnRows(Danskin):
-    """A problem on N rows, of which agent i owns i n to (i+1) n; f_i is the mean over its rows.
+class OnRows(DealtRows):
+    """A problem on rows with metrics: those held out serve `metrics` alone; where none are, they use the others.
 
-    Of the rows of each agent, the last `held_out` of them are taken out first and serve `metrics` alone; with
-    held_out=0 metrics are measured on the rows in use. A kind of problem says with `shard(rows)` what is owned by
-    whoever owns these rows, and with `measures` what can be measured on rows.
-
-    features, labels  of the rows in use, agent after agent
-    held              the numbers of the rows held out, as they came; `used` those in use
+    A kind of problem says with `shard(rows)` what is owned by whoever owns these rows, and with `measures` what can
+    be measured on rows.
     """
 
-    def __init__(self, features: Any, labels: Any, agents: int, held_out: float) -> None:
-        data, labels = checked_rows(features, labels)
-        self.agents = whole("agents", agents, 1)
-        given = data.shape[0] // self.agents
-        if given < 1:
-            raise ValueError(f"`agents` must be at most the {data.shape[0]} samples; got {agents}.")
-        self.samples = given - int(share("held_out", held_out) * given)
-        self.total = self.samples * self.agents
-        numbers = np.arange(given * self.agents).reshape(self.agents, given)
-        self.used: Indices = numbers[:, : self.samples].ravel()
-        self.held: Indices = numbers[:, self.samples :].ravel()
-        self.features, self.labels = data[self.used], labels[self.used]
-        self.held_features, self.held_labels = data[self.held], labels[self.held]
-        self.dim_x = self.dim_y = int(data.shape[1])
+    def __init__(self, features: Any, labels: Any, agents: int | None, held_out: float) -> None:
+        super().__init__(features, labels, agents, held_out)
+        self.dim_x = self.dim_y = int(self.features.shape[1])
 
     @classmethod
     def random(
@@ -72,12 +48,12 @@ class OnRows(Danskin):
 
     def local(self, i: int) -> LocalProblem:
         """The rows of agent i."""
-        return self.shard(slice(i * self.samples, (i + 1) * self.samples))
+        return self.scaled(i, self.shard(self.own(i)))
 
     def pooled(self) -> Self:
         """The same problem with all rows on one agent."""
         one = copy.copy(self)
-        one.agents, one.samples = 1, self.total
+        one._deal(np.array([self.total]))
         return one
 
     @cached_property
@@ -113,8 +89,9 @@ class OnRows(Danskin):
         return self.measures(data, labels)
 
     def root_mean_square(self, norms: Array) -> float:
-        """The largest of the agents' root mean squares of a number per row."""
-        return float(np.sqrt(np.mean(norms.reshape(self.agents, self.samples) ** 2, axis=1).max()))
+        """The largest of s_i times the root mean square of a number per row of agent i."""
+        each = [np.sqrt(np.mean(norms[self.own(i)] ** 2)) for i in range(self.agents)]
+        return float(np.max(self.scales * each))
 
 
 def block_norms(xx: Array, xy: Array, yy: Array) -> Array:

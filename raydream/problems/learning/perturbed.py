@@ -38,7 +38,7 @@ class Perturbed(OnRows):
 
     name = "lam"  # what lam is called by whoever constructs the problem
 
-    def __init__(self, features: Any, labels: Any, agents: int, held_out: float) -> None:
+    def __init__(self, features: Any, labels: Any, agents: int | None, held_out: float) -> None:
         super().__init__(features, labels, agents, held_out)
         self.model: Model
         self.loss: Loss
@@ -143,7 +143,7 @@ class Perturbed(OnRows):
         where = f"||y|| <= {far:g}" if isinstance(self.constraint, Everything) else "y is in Y"
         return Constants(
             L=self.root_mean_square(block_norms(xx, xy, yy)),
-            mu=self.lam - self._bend_within(self.radius),
+            mu=float(self.scales.min()) * (self.lam - self._bend_within(self.radius)),
             assumes=f"||x|| <= {self.radius:.4g} and {where}",
         )
 

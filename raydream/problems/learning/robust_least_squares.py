@@ -23,8 +23,8 @@ class RobustLeastSquares(OnRows):
 
     which is the published problem in the coordinates sqrt(N) y of its y. Agent i has
     f_i = ||A_i x - sqrt(N) y_i||^2 / (2 n) - lam ||sqrt(N) y - b||^2 / (2 N), where y_i are the coordinates of its
-    rows: f is strongly concave in y where lam > 1, every f_i where lam > m. Hence lam must exceed m and is 2 m unless
-    given; mu = lam - m.
+    rows: f is strongly concave in y where lam > 1, every f_i where lam > N/n, which is m where agents own as many
+    rows. Hence lam must exceed N/n of the smallest shard, and is twice that unless given; mu = lam - N/n.
 
         sqrt(N) y*(x) = (lam b - A x) / (lam - 1),    P(x) = lam ||A x - b||^2 / (2 N (lam - 1))
 
@@ -33,17 +33,20 @@ class RobustLeastSquares(OnRows):
     """
 
     def __init__(
-        self, features: Any, targets: Any, agents: int, *,
-        lam: Annotated[Positive | None, "price of moving the targets, above m, the agents; empty: 2 m"] = None,
+        self, features: Any, targets: Any = None, agents: int | None = None, *,
+        lam: Annotated[Positive | None, "price of moving the targets, above N/n (m, if shards are equal); empty: 2 N/n"]
+        = None,
         held_out: HeldOut = 0.2,
     ) -> None:  # fmt: skip
         super().__init__(features, targets, agents, held_out)
         vector("targets", self.labels)
-        self.lam = 2.0 * self.agents if lam is None else positive("lam", lam)
-        if self.lam <= self.agents:
+        steepest = float(self.total / self.sizes.min())
+        self.lam = 2.0 * steepest if lam is None else positive("lam", lam)
+        if self.lam <= steepest:
+            which = "N/n of the smallest shard" if np.ptp(self.sizes) else "the number of agents"
             raise ValueError(
-                f"`lam` must exceed the number of agents, {self.agents}, for every agent's function to be strongly "
-                f"concave in y; got {self.lam:g}."
+                f"`lam` must exceed {which}, {steepest:g}, for every agent's function to be strongly concave in y; "
+                f"got {self.lam:g}."
             )
         self.dim_y, self.constraint = self.total, Everything()
         self.centre: Array = self.labels / np.sqrt(self.total)
@@ -76,14 +79,17 @@ class RobustLeastSquares(OnRows):
         return self.primal_minimum()
 
     def constants(self) -> Constants:
-        """Hessians of components are N v v' - lam I_y with v = (a_j / sqrt(N), -e_j), and those of f_i their means."""
-        N, n, m = self.total, self.samples, self.agents
+        """Hessians of components are N v v' - lam I_y with v = (a_j / sqrt(N), -e_j), and those of f_i their means.
+
+        All are scaled by s_i.
+        """
+        N, n, s = self.total, self.sizes, self.scales
         largest = float(norms(self.features).max(initial=0.0)) ** 2
-        squares = [spectral_norm(self.features[i * n : (i + 1) * n]) ** 2 / N + 1 for i in range(m)]
+        squares = np.array([spectral_norm(self.features[self.own(i)]) ** 2 / N + 1 for i in range(self.agents)])
         return Constants(
-            L=float(np.sqrt(N * (largest + N) * max(squares) / n)) + self.lam,
-            mu=self.lam - m,
-            L_full=max(m * max(squares), self.lam),
+            L=float(np.max(s * (np.sqrt(N * (largest + N) * squares / n) + self.lam))),
+            mu=float(np.min(s * (self.lam - N / n))),
+            L_full=float(np.max(s * np.maximum(N / n * squares, self.lam))),
         )
 
     def measures(self, features: Any, labels: Array) -> dict[str, Metric]:

@@ -26,8 +26,8 @@ class RobustNonconvexRegression(Perturbed):
     """
 
     def __init__(
-        self, features: Any, targets: Any, agents: int, *, lam: Lam = 10.0, ball: Radius = None, radius: Region = None,
-        theta: Theta = 0.0, nu: Nu = 10.0, held_out: HeldOut = 0.2,
+        self, features: Any, targets: Any = None, agents: int | None = None, *, lam: Lam = 10.0,
+        ball: Radius = None, radius: Region = None, theta: Theta = 0.0, nu: Nu = 10.0, held_out: HeldOut = 0.2,
     ) -> None:  # fmt: skip
         super().__init__(features, targets, agents, held_out)
         vector("targets", self.labels)

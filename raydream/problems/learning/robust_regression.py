@@ -29,7 +29,7 @@ class RobustRegression(Perturbed):
     name = "r2"
 
     def __init__(
-        self, features: Any, targets: Any, agents: int, *,
+        self, features: Any, targets: Any = None, agents: int | None = None, *,
         r1: Annotated[NotNegative, "weight of ||x||^2 / 2"] = 0.2,
         r2: Annotated[Positive, "price of the perturbation; f is strongly concave where ||x||^2 is less"] = 0.2,
         ball: Radius = None, radius: Region = None, held_out: HeldOut = 0.2,

@@ -75,6 +75,10 @@ def table(identity: str, names: Iterable[str], rows: Iterable[Iterable[str]], ki
 def said_of(problem: ProblemRecord, topology: TopologyRecord) -> list[str]:
     """The problem and the network in a sentence each."""
     samples = f"{problem.samples} samples each" if problem.samples else "samples drawn online"
+    if problem.sizes:
+        samples = f"{min(problem.sizes)} to {max(problem.sizes)} samples each"
+    if problem.cut:
+        samples += f" ({problem.cut} {'row' if problem.cut == 1 else 'rows'} left out, so that all own as many)"
     made = words(_made(problem.spec)) if problem.spec else ""
     return [
         f"{problem.name}{f' ({made})' if made else ''}: {problem.agents} agents with {samples}, "

@@ -11,6 +11,7 @@ from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.errors import Interrupted
 from raydream.problems.completed import complete
+from raydream.problems.protocol import sizes_of
 from raydream.studies.compare import compare
 from raydream.studies.comparison import Comparison
 from raydream.studies.study.file import Cell, StudyFile, read_study, study_from
@@ -117,8 +118,8 @@ def _carry_out(
     network = specs.build_topology(cell.network, cell.agents, cell.weights)
     whole = complete(problem)
     start = None if cell.x0 is None else (np.full(whole.dim_x, cell.x0), whole.start()[1])
-    samples = None if whole.samples is None else whole.samples * whole.agents
-    budget = file.budget(samples)
+    sizes = sizes_of(whole)
+    budget = file.budget(None if sizes is None else sum(sizes))
     limit: dict[str, Any] = {f"max_{file.axis}": budget if file.axis == "seconds" else int(budget)}
     common: dict[str, Any] = dict(
         seeds=file.seeds, backend=file.backend, directory=folder / "runs", progress=progress,

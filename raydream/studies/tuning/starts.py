@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from raydream.algorithms.method import parameters_of
 from raydream.backends.local import LocalBackend
+from raydream.problems.protocol import sizes_of
 from raydream.storage.files import write_json
 from raydream.studies.setting import Setting
 
@@ -32,6 +33,7 @@ class Starts:
         self.setting, self.axis, self.identity = setting, axis, identity
         self._path = None if directory is None else directory / "starts.json"
         self._prices: dict[str, float] = {}
+        self._sizes: dict[int, list[int] | None] = {}  # of shards, by the number of agents: all of them, or one
         if self._path is not None:
             with contextlib.suppress(OSError, ValueError, TypeError):
                 self._prices = {str(key): float(price) for key, price in json.loads(self._path.read_text()).items()}
@@ -58,30 +60,35 @@ class Starts:
     def _begun(self, method: Any) -> float:
         with contextlib.suppress(Exception), threadpool_limits(1, "blas"):
             plan = self.setting.plan(method, warn=False)
-            asked = plan if self.axis == "seconds" else replace(plan, problem=_Silent(plan.problem))
+            asked = plan if self.axis == "seconds" else replace(plan, problem=self._silent(plan.problem))
             session = LocalBackend().open(asked)
             began = time.perf_counter()
             spent = session.init(()).ledger.as_dict()
             return float({**spent, "seconds": time.perf_counter() - began}[self.axis])
         return 0.0
 
+    def _silent(self, problem: Any) -> "_Silent":
+        if problem.agents not in self._sizes:
+            self._sizes[problem.agents] = sizes_of(problem)
+        return _Silent(problem, self._sizes[problem.agents])
+
 
 class _Silent:
     """A problem of the same shape, whose every gradient is 0."""
 
-    def __init__(self, problem: Any) -> None:
-        self._problem = problem
+    def __init__(self, problem: Any, sizes: list[int] | None) -> None:
+        self._problem, self._sizes = problem, sizes
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._problem, name)
 
     def local(self, i: int) -> "_SilentShard":
         """What one agent owns."""
-        return _SilentShard(self._problem.samples, self._problem.dim_x, self._problem.dim_y)
+        return _SilentShard(self._sizes and self._sizes[i], self._problem.dim_x, self._problem.dim_y)
 
 
 class _SilentShard:
-    def __init__(self, samples: int | None, *dims: int) -> None:
+    def __init__(self, samples: Any, *dims: int) -> None:
         self.samples, self._zeros = samples, tuple(np.zeros(dim) for dim in dims)
 
     def value(self, x: Any, y: Any) -> float:
