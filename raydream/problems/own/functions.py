@@ -59,7 +59,7 @@ class FromFunctions:
                 raise TypeError(f"`{name}` must be a function f(x, y, *arrays); got {function!r}.")
         self.dim_x, self.dim_y = whole("dim_x", dim_x, 1), whole("dim_y", dim_y, 1)
         self.dtype = numbers("dtype", dtype)
-        self.constraint = _checked_set(constraint, self.dim_y)
+        self.constraint = checked_set(constraint, self.dim_y)
         self._functions = value, gradient
         self._data = checked_data(data, self.dtype, self._thin)
         self.agents = len(self._data)
@@ -185,7 +185,8 @@ class FunctionShard:
         return self.scale * np.asarray(gx), self.scale * np.asarray(gy)
 
 
-def _checked_set(constraint: Any, size: int) -> Any:
+def checked_set(constraint: Any, size: int) -> Any:
+    """The set Y of vectors of this length."""
     if constraint is None:
         return Everything()
     if not callable(getattr(constraint, "project", None)):

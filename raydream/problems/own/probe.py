@@ -16,12 +16,12 @@ class Probe:
         self.agent, self.point = agent, (x, y)
         self.once, self.twice = (tuple(array[rows] for array in arrays) for rows in ([0], [0, 0]))
 
-    def value(self, function: Callable[..., Any]) -> None:
-        """Refuse a `value` that is no finite number, or no mean."""
-        one, two = (self._number(self._ask("value", function, rows)) for rows in (self.once, self.twice))
+    def value(self, function: Callable[..., Any], name: str = "value") -> None:
+        """Refuse a `value` (or what else it is called) that is no finite number, or no mean."""
+        one, two = (self._number(self._ask(name, function, rows)) for rows in (self.once, self.twice))
         if not np.isfinite(one):
-            raise ValueError(f"`value` must be finite at the start; for agent {self.agent} it is {one} on row 0.")
-        self._check_mean("value", one, two)
+            raise ValueError(f"`{name}` must be finite at the start; for agent {self.agent} it is {one} on row 0.")
+        self._check_mean(name, one, two)
 
     def gradient(self, function: Callable[..., Any]) -> None:
         """Refuse a `gradient` that is no pair of finite vectors as long as x and y, or no mean."""
