@@ -166,7 +166,7 @@ WRONG = {
     "its range": (changed("method", 1, "eta", value={"low": 0.1}), "`dream small.eta` must be a value, or with"),
     "labels": (changed("method", 1, "label", value="gt-gda"), "`method` must have different labels"),
     "label": (changed("method", 1, "label", value="../x"), "`method.label` must be letters"),
-    "metric": (changed("tuning", "metric", value="primel"), "`tuning.metric` must be one of .* mean 'primal'"),
+    "metric": (changed("tuning", "metric", value=3), "`tuning.metric` must be text; got 3"),
     "list without tuning": (changed("tuning", value=None), "`gt-gda.form` must be one value where there is no"),
     "no methods": (changed("method", value=[]), r"`method` must be tables, \[\[method\]\] in the file"),
     "seeds": (changed("seeds", value=[1, 1]), "`seeds` must be different"),
@@ -192,3 +192,43 @@ def test_a_file_that_is_none_gets_a_sentence(tmp_path):
         read_study(tmp_path / "long.toml")
     with pytest.raises(TypeError, match="`directory` must be given"):
         rd.study(GIVEN)
+
+
+AUC = """
+title = "By a metric of the problem's own"
+seeds = [5]
+[budget]
+axis = "sfo"
+passes = 6
+[tuning]
+search = "random"
+trials = 2
+metric = "auc"
+widen = 0
+[[problem]]
+name = "auc"
+agents = 3
+data = "synthetic"
+samples = 90
+features = 4
+[[network]]
+name = "ring"
+[[method]]
+name = "gt-gda"
+"""
+
+
+def test_a_problems_own_metric_judges(tmp_path):
+    """The winner is the trial with the largest AUC."""
+    found = rd.study(tomllib.loads(AUC), tmp_path, workers=1)
+    (tuning,) = found.tunings.values()
+    scores = [record["auc"] for record in tuning.records]
+    assert tuning.winners["gt-gda"]["score"] == max(scores)
+
+
+def test_a_metric_that_one_of_the_problems_lacks_is_refused_before_anything_runs(tmp_path):
+    given = tomllib.loads(AUC)
+    given["problem"].append({"name": "quadratic", "agents": 3})
+    with pytest.raises(ValueError, match=r"`tuning.metric` must be one of .*; got 'auc'"):
+        rd.study(given, tmp_path / "s", workers=1)
+    assert not (tmp_path / "s").exists()

@@ -11,7 +11,6 @@ from typing import Any
 from raydream.algorithms import METHODS
 from raydream.algorithms.facts import Range
 from raydream.checks import choice, number, positive, whole
-from raydream.columns import names
 from raydream.parameters import parameters_of
 from raydream.problems.registry import PROBLEMS
 from raydream.studies.named import checked_seeds
@@ -128,8 +127,8 @@ def study_from(found: Mapping[str, Any], title: str = "study") -> StudyFile:
 def _tuning(found: Mapping[str, Any]) -> dict[str, Any]:
     tuning = _table("tuning", found)
     _known("tuning", tuning, TUNING)
-    if "metric" in tuning:
-        choice("tuning.metric", tuning["metric"], names("metric"))
+    if not isinstance(tuning.get("metric", ""), str):
+        raise TypeError(f"`tuning.metric` must be text; got {tuning['metric']!r}.")
     return dict(tuning)
 
 

@@ -9,6 +9,9 @@ import numpy as np
 
 from raydream import specs
 from raydream.algorithms import METHODS
+from raydream.checks import choice
+from raydream.columns import names
+from raydream.columns.own import metrics_of
 from raydream.errors import Interrupted
 from raydream.problems.completed import complete
 from raydream.problems.protocol import sizes_of
@@ -98,6 +101,7 @@ def study(
             raise TypeError("`directory` must be given where the study comes from no file.")
         directory = Path("runs") / Path(file).stem
     root = Path(directory)
+    _check_metric(described)
     found = Study(described, {}, {}, root)
     for number, cell in enumerate(described.cells, 1):
         if progress:
@@ -107,6 +111,16 @@ def study(
         except Interrupted as stop:
             raise Interrupted(f"in cell {number} of {len(described.cells)}, {cell.name}: {stop}") from None
     return found
+
+
+def _check_metric(file: StudyFile) -> None:
+    """Refuse, before anything runs, a metric that the package or one of the problems does not have."""
+    metric = (file.tuning or {}).get("metric", "primal")
+    if metric in names("metric"):
+        return
+    for cell in file.cells:
+        problem = specs.build_problem(cell.problem, cell.agents, cell.parameters)
+        choice("tuning.metric", metric, [*names("metric"), *metrics_of(problem, None)])
 
 
 def _carry_out(
