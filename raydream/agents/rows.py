@@ -1,26 +1,20 @@
 """The agents hosted here, as a method sees them: stacked rows, a billed oracle, private draws, the network."""
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from raydream.agents.oracle import Oracle
 from raydream.agents.streams import EVERYBODY, Streams, own_purpose
 from raydream.checks import whole
 from raydream.constraints import Constraint, Everything
-from raydream.errors import GradientError
-from raydream.problems.answers import lent, named, told, wrong_gradient
+from raydream.problems.answers import lent, named
 from raydream.problems.protocol import LocalProblem
 from raydream.topology.mixing import Network
 from raydream.types import Array
 
 MOST = 1000  # times a shard: no batch of so many samples is meant
-
-
-def far(rows: Array) -> float:
-    """A point this far out is on its way to infinity: a gradient that overflows there is divergence, not an error."""
-    return 1e12 if rows.dtype == np.float32 else 1e100
 
 
 class Agents:
@@ -44,7 +38,6 @@ class Agents:
         self.shards = tuple(shards)
         self.network = network
         self.constraint = constraint
-        self.sfo = 0
         self._z0 = np.concatenate(start)
         self.dtype = self._z0.dtype
         self._dim_x = start[0].size
@@ -52,6 +45,16 @@ class Agents:
         self._iteration = self._draws = 0
         for agent, shard in zip(self.hosted, self.shards, strict=True):
             _check_samples(agent, shard)
+        self.oracle = Oracle(self.hosted, self.shards, start[0].size, start[1].size)
+
+    @property
+    def sfo(self) -> int:
+        """Component gradients that these agents have asked for."""
+        return self.oracle.sfo
+
+    @sfo.setter
+    def sfo(self, count: int) -> None:
+        self.oracle.sfo = count
 
     def begin(self, iteration: int) -> None:
         """Key all draws that follow to this iteration (0 is the initialisation, t + 1 is step t)."""
@@ -98,21 +101,13 @@ class Agents:
 
     def gradient(self, Z: Array, b: int | None = None) -> Array:
         """Each agent's mean gradient over b samples of its own, drawn with replacement, or over its whole shard."""
-        draw, Z = self._next_draw(), lent(Z)
-        G = np.empty_like(Z)
-        for row in range(len(self.hosted)):
-            G[row] = self._oracle(row, Z[row], self._batch(row, b, draw), b)
-        return G
+        return self.oracle.gradients(lent(Z), self._batches(b, self._next_draw()), b, self._when)
 
     def gradient_pair(self, Z: Array, Z_old: Array, b: int | None = None) -> tuple[Array, Array]:
         """The gradients at two points on the same samples, as recursive estimators need them (2b calls each)."""
-        draw, Z, Z_old = self._next_draw(), lent(Z), lent(Z_old)
-        G, G_old = np.empty_like(Z), np.empty_like(Z)
-        for row in range(len(self.hosted)):
-            batch = self._batch(row, b, draw)
-            G[row] = self._oracle(row, Z[row], batch, b)
-            G_old[row] = self._oracle(row, Z_old[row], batch, b)
-        return G, G_old
+        batches = self._batches(b, self._next_draw())
+        G = self.oracle.gradients(lent(Z), batches, b, self._when)
+        return G, self.oracle.gradients(lent(Z_old), batches, b, self._when)
 
     def correction(self, Z: Array, Z_old: Array, b: int | None = None, q: float = 1.0) -> Array:
         """omega(i)/q times the change of the mean gradient over b samples, with omega(i) private Bernoulli(q).
@@ -120,16 +115,28 @@ class Agents:
         An agent whose omega is 0 asks for no gradient and pays none.
         """
         draw, Z, Z_old = self._next_draw(), lent(Z), lent(Z_old)
+        if q < 1:
+            return self._thinned(Z, Z_old, b, q, draw)
+        batches = self._batches(b, draw)
+        D = self.oracle.gradients(Z, batches, b, self._when)
+        D -= self.oracle.gradients(Z_old, batches, b, self._when)
+        return D
+
+    def _thinned(self, Z: Array, Z_old: Array, b: int | None, q: float, draw: int) -> Array:
+        """The same where some agents do not take part."""
         D = np.zeros_like(Z)
         for row, agent in enumerate(self.hosted):
-            if q < 1 and self._stream("participation", agent, draw).random() >= q:
+            if self._stream("participation", agent, draw).random() >= q:
                 continue
             batch = self._batch(row, b, draw)
-            D[row] = self._oracle(row, Z[row], batch, b)
-            D[row] -= self._oracle(row, Z_old[row], batch, b)
-            if q < 1:
-                D[row] /= q
+            D[row] = self.oracle.gradient(row, Z[row], batch, b, self._when)
+            D[row] -= self.oracle.gradient(row, Z_old[row], batch, b, self._when)
+            D[row] /= q
         return D
+
+    def _batches(self, b: int | None, draw: int) -> Any:
+        """Every row's batch; None: whole shards."""
+        return None if b is None else [self._batch(row, b, draw) for row in range(len(self.hosted))]
 
     def _next_draw(self) -> int:
         self._draws += 1
@@ -153,47 +160,9 @@ class Agents:
         except Exception as error:
             raise named(error, self.hosted[row]) from None
 
-    def _oracle(self, row: int, z: Array, batch: Any, b: int | None) -> Array:
-        """One billed call: the mean gradient at z over the batch, as one vector."""
-        shard = self.shards[row]
-        self.sfo += (shard.samples or 0) if b is None else b
-        try:
-            answer = shard.gradient(z[: self._dim_x], z[self._dim_x :], batch)
-        except Exception as error:
-            raise named(told(error, "gradient"), self.hosted[row]) from None
-        g = self._joined(row, answer)
-        # The product is quick and finite where g is, unless g is enormous; then look closer.
-        if not math.isfinite(g @ g) and not np.isfinite(g).all() and np.abs(z).max() < far(z):
-            raise GradientError(self._blame(row, z, batch))
-        return g
-
-    def _joined(self, row: int, answer: Any) -> Array:
-        """The two parts of a gradient as one vector."""
-        dim_y = self._z0.size - self._dim_x
-        try:
-            gx, gy = answer
-            if np.shape(gx) == (self._dim_x,) and np.shape(gy) == (dim_y,):
-                g: Array = np.concatenate([gx, gy])
-                if g.dtype.kind == "f":
-                    return g
-                if g.dtype.kind in "iu":
-                    return g.astype(self._z0.dtype)
-        except (TypeError, ValueError):
-            pass
-        raise named(wrong_gradient(answer, self._dim_x, dim_y), self.hosted[row])
-
-    def _blame(self, row: int, z: Array, batch: Any) -> str:
-        """Which agent, iteration and sample gave a gradient that is not finite."""
-        shard = self.shards[row]
-        sample = ""
-        if shard.samples is not None:
-            for j in range(shard.samples) if batch is None else np.unique(batch):
-                parts = shard.gradient(z[: self._dim_x], z[self._dim_x :], np.array([j]))
-                if not all(np.isfinite(part).all() for part in parts):
-                    sample = f", sample {int(j)}"
-                    break
-        when = "at the start" if self._iteration == 0 else f"in iteration {self._iteration - 1}"
-        return f"agent {self.hosted[row]}{sample}: the gradient is not finite at a finite point, {when}."
+    @property
+    def _when(self) -> str:
+        return "at the start" if self._iteration == 0 else f"in iteration {self._iteration - 1}"
 
 
 def _check_samples(agent: int, shard: LocalProblem) -> None:

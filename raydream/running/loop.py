@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from raydream.agents.rows import far
+from raydream.agents.oracle import far
 from raydream.agents.streams import Streams
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Keep, Session, Snapshot

@@ -402,6 +402,18 @@ def test_refining_looks_around_every_winner_alike_and_loses_nothing():
         assert changed and fine.winners[label]["score"] <= winner["score"]
 
 
+def test_a_winner_with_trials_around_it_is_at_no_edge():
+    """Refining looks beyond a range where the winner is near its end: what counts is what was tried."""
+    space = {"eta": rd.Range(0.03, 0.1), "gamma": 1.0}
+    arguments = dict(budget=1500, space=space, workers=1, trials=4, widen=0)
+    coarse, fine = (rd.tune(game(), RING, ["gt-gda"], refine=count, **arguments) for count in (0, 80))
+    assert coarse.table.at_edge.tolist() == [["eta"]]
+    tried = [record["parameters"]["eta"] for record in fine.records]
+    won = fine.winners["gt-gda"]["parameters"]["eta"]
+    assert won > 0.1 and max(tried) > 1.8 * won > 3.24 * min(tried)
+    assert fine.table.at_edge.tolist() == [[]] and fine.grid("gt-gda")["eta"] == rd.Range(min(tried), max(tried))
+
+
 def test_refining_gets_from_one_form_to_another():
     """From a single draw, whatever it is, to the best of four forms and a step that no draw had."""
     space = {"eta": rd.Range(0.003, 1.0), "gamma": 1.0, "form": ["cta", "atc"], "b": [1, 2]}

@@ -91,15 +91,17 @@ class Tuning:
         return list(edges(self.winners[label]["parameters"], self.grid(label), self.about["search"] == "grid"))
 
     def grid(self, label: str) -> Grid:
-        """What the parameters of a method could be, in the end."""
+        """What the parameters of a method could be, in the end: ranges reach as far as trials did around a winner."""
         kept = self.about.get("grids", {}).get(label)
+        own = [record["parameters"] for record in self.records if record["method"] == label]
         if kept is None:  # of an earlier version: what was tried
-            own = [record["parameters"] for record in self.records if record["method"] == label]
             return {name: tuple(dict.fromkeys(one[name] for one in own)) for name in (own[0] if own else {})}
-        return {
-            name: Range(values["low"], values["high"]) if isinstance(values, dict) else tuple(values)
-            for name, values in kept.items()
-        }
+        found: Grid = {}
+        for name, values in kept.items():
+            tried = [float(one[name]) for one in own if isinstance(values, dict)]
+            ends = [*tried, values["low"], values["high"]] if isinstance(values, dict) else []
+            found[name] = Range(min(ends), max(ends)) if ends else tuple(values)
+        return found
 
     def setting_for(self, problem: Any = None, topology: Any = None) -> Setting:
         """The problem, network and start that were tuned on; `problem` where the directory cannot say it."""
