@@ -15,7 +15,7 @@ def named(
     *,
     data: Annotated[str, "synthetic, a known data set, or a LIBSVM file"] = "synthetic",
     bias: Annotated[bool, "whether a constant feature is added"] = False,
-    unit: Annotated[bool, "whether every row is scaled to norm 1, before that"] = False,
+    unit: Annotated[bool, "whether every row is scaled to norm 1; a constant feature stays 1"] = False,
     test: Annotated[bool, "whether the data set's test part is joined to it"] = False,
     split: Annotated[str, one_of(KINDS), f"who owns which rows ({SPLITS})"] = "even",
     split_seed: Annotated[Whole, "seed of the split, where it is drawn"] = 0,

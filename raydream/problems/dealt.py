@@ -28,9 +28,9 @@ class DealtRows(Danskin):
         f = sum_i (n_i/N) f_i = (1/m) sum_i s_i f_i,    s_i = m n_i / N
 
     where f_i is the mean over agent i's rows: agent i owns the function s_i f_i, and all s_i are 1 where agents own
-    as many. Rows come with their labels and a number of agents, of whom i owns i n to (i+1) n, and what is left of
-    N/m is cut off; or as `Shards`, which say who owns what and cut nothing. Of each agent's rows the last `held_out`
-    of them are held out; where shards have a test part, that part is, and nothing else.
+    as many. Rows come with their labels and a number of agents, of whom i owns i n to (i+1) n, and rows beyond m n
+    are left out; or as `Shards`, which say who owns what. Of each agent's rows the last `held_out` of them are held
+    out; where shards have a test part, that part is, and nothing else.
 
     sizes, scales     n_i and s_i; `samples` is their mean N/m, rounded up
     features, labels  of the rows in use, agent after agent
@@ -89,6 +89,8 @@ def _checked(shards: Shards, labels: Any, agents: int | None) -> Shards:
         raise TypeError("`labels` and `agents` must be left out where `features` are Shards, which hold both.")
     if shards.labels is None:
         raise ValueError("`features` must be Shards with labels; give `label` to raydream.data.shards.")
+    if len(shards.features.shape) != 2:
+        raise ValueError(f"`features` must be Shards of a matrix; got features of shape {shards.features.shape}.")
     if shards.weighting != "size" and np.ptp(shards.sizes):
         raise ValueError(
             "`features` must be Shards with weights='size' where sizes differ, since f is the mean over all rows; "

@@ -120,6 +120,10 @@ REFUSALS: dict[str, tuple[Any, str]] = {
         lambda: AUC(rd.data.shards(np.ones((4, 1)), agents=2)),
         "`features` must be Shards with labels; give",
     ),
+    "pictures": (
+        lambda: AUC(rd.data.shards((np.ones((4, 2, 2)), [1, -1, 1, -1]), agents=2)),
+        r"`features` must be Shards of a matrix; got features of shape \(4, 2, 2\)",
+    ),
     "three classes": (lambda: AUC(unequal(True)), "`labels` must be -1 or \\+1; entry \\d+ is"),
     "least squares": (
         lambda: rd.problems.RobustLeastSquares(unequal(), lam=5.0, held_out=0.0),
