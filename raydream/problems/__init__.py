@@ -17,6 +17,7 @@ from raydream.problems.learning.robust_least_squares import RobustLeastSquares
 from raydream.problems.learning.robust_nonconvex_regression import RobustNonconvexRegression
 from raydream.problems.learning.robust_regression import RobustRegression
 from raydream.problems.own.functions import FromFunctions
+from raydream.problems.own.with_jax import from_jax
 from raydream.problems.own.with_torch import from_torch
 from raydream.problems.protocol import Constants, Danskin, LocalProblem, Problem
 from raydream.problems.quadratic import QuadraticGame
@@ -46,5 +47,6 @@ __all__ = [
     "RobustNonconvexRegression",
     "RobustRegression",
     "complete",
+    "from_jax",
     "from_torch",
 ]

@@ -11,6 +11,7 @@ import socket
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,9 @@ def attached(address: str | None, cpus: int) -> Iterator[None]:
 
 def _start(cpus: int, folder: Path) -> None:
     """A Ray on this machine that nobody else can reach."""
-    with _on_loopback():
+    with _on_loopback(), warnings.catch_warnings():
+        # Ray's children are other programs at once. Where JAX was used, it warns of children that go on as they are.
+        warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
         ray.init(
             address="local",
             num_cpus=cpus,

@@ -81,7 +81,12 @@ class FromFunctions:
     @property
     def samples(self) -> int:
         """n, or the mean of the agents' n_i rounded up."""
-        return -(-sum(map(rows_in, self._data)) // self.agents)
+        return -(-sum(self.sizes) // self.agents)
+
+    @property
+    def sizes(self) -> list[int]:
+        """n_i of every agent."""
+        return [rows_in(arrays) for arrays in self._data]
 
     def local(self, i: int) -> "FunctionShard":
         """The rows of agent i, and its function m w_i f_i."""
@@ -120,7 +125,7 @@ class FromFunctions:
 
     def _shares(self) -> Array:
         """What part of all rows each agent has."""
-        rows = np.array([rows_in(arrays) for arrays in self._data], dtype=np.float64)
+        rows = np.array(self.sizes, dtype=np.float64)
         shares: Array = rows / rows.sum()
         return shares
 

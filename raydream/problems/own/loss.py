@@ -51,11 +51,11 @@ class FromLoss(FromFunctions):
 
     def unflatten_x(self, x: Array) -> Any:
         """A vector, such as `result.x_bar`, as the loss has x: the module, the array or the pytree, as a copy."""
-        return self._engine.x.unflatten(vector("x", x, self.dim_x, self.dtype))
+        return self._engine.x.unflatten(vector("x", x, self.dim_x, self.dtype).copy())
 
     def unflatten_y(self, y: Array) -> Any:
         """A vector, such as `result.y_bar`, as the loss has y."""
-        return self._engine.y.unflatten(vector("y", y, self.dim_y, self.dtype))
+        return self._engine.y.unflatten(vector("y", y, self.dim_y, self.dtype).copy())
 
     def _look(self) -> None:
         """Refuse a loss that is no mean over rows; its gradients are right by the library's word."""

@@ -25,6 +25,7 @@ def from_torch(
     weights: Any = None,
     dtype: Any = "float64",
     metrics: Mapping[str, Any] | None = None,
+    mu: float | None = None,
     primal: Callable[[Array], float] | None = None,
     best_response: Callable[[Array], Array] | None = None,
 ) -> FromLoss:
@@ -33,7 +34,7 @@ def from_torch(
     x     a module, whose parameters that need a gradient are x and its start; a shape, which starts at 0; or a pytree
           of tensors or arrays (dicts by sorted keys, lists, tuples), which starts at their values
     y     a shape or a pytree; it starts at the point of Y nearest to that
-    constraint, weights, metrics, primal, best_response  as for `FromFunctions`, of flat vectors
+    constraint, weights, metrics, mu, primal, best_response  as for `FromFunctions`, of flat vectors
 
     The module is copied. It must depend on its parameters and rows alone: no batch norm or dropout in training mode.
     `problem.unflatten_x(result.x_bar)` gives the trained one.
@@ -53,7 +54,7 @@ def from_torch(
     variable = TorchModule(x, kind) if isinstance(x, torch.nn.Module) else TorchTree("x", x)
     return FromLoss(
         TorchLoss(loss, variable, TorchTree("y", y), kind), data, constraint,
-        weights=weights, dtype=kind, metrics=metrics, primal=primal, best_response=best_response,
+        weights=weights, dtype=kind, metrics=metrics, mu=mu, primal=primal, best_response=best_response,
     )  # fmt: skip
 
 
