@@ -25,9 +25,7 @@ class Shard:
         return float(mean + self.rho * x @ x / 2 - self.mu * y @ y / 2)
 
     def gradient(self, x, y, batch=None):
-        a, c, t, s = (
-            part if batch is None else part[np.asarray(batch)] for part in (self.a, self.c, self.t, self.s)
-        )
+        a, c, t, s = (part if batch is None else part[np.asarray(batch)] for part in (self.a, self.c, self.t, self.s))
         along = a @ x
         gx = a.T @ (along - t + c @ y) / len(a) + self.rho * x
         return gx, c.T @ (along + s) / len(a) - self.mu * y

@@ -10,6 +10,8 @@ from raydream.checking.subject import Miss, Point, Subject, judged
 from raydream.checking.verdict import Finding, unchecked
 from raydream.errors import ProblemRaised
 
+CHECKS = ("value", "gradient", "precision")
+
 
 def answers(subject: Subject) -> Iterator[Finding]:
     """Values and gradients of every agent, at the start and beside it; whoever fails is not asked for more."""

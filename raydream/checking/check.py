@@ -6,38 +6,42 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from raydream.checking.answers import answers
-from raydream.checking.batches import batches
-from raydream.checking.concavity import concavity
-from raydream.checking.draws import draws
-from raydream.checking.gradients import gradients
-from raydream.checking.journey import journey
+from raydream.checking import (
+    answers,
+    batches,
+    concavity,
+    draws,
+    gradients,
+    journey,
+    primal,
+    projection,
+    purity,
+    wholes,
+)
 from raydream.checking.owned import Owned, asked
-from raydream.checking.primal import primal
-from raydream.checking.projection import projection
-from raydream.checking.purity import purity
 from raydream.checking.subject import Subject
-from raydream.checking.verdict import Finding, Verdict
-from raydream.checking.wholes import wholes
+from raydream.checking.verdict import Finding, Verdict, unchecked
 from raydream.checks import vector, whole
 from raydream.errors import InnerMaximumError, ProblemRaised
 from raydream.problems.completed import REQUIRED, complete
 
 AGENTS, FEWER = 64, 4  # that are probed, at most
 
-# In this order, since whoever gives no proper answers is not asked for more.
-LAWS: dict[str, Callable[[Subject], Iterator[Finding]]] = {
-    "answers": answers,
-    "samples": wholes,
-    "gradients": gradients,
-    "batches": batches,
-    "draws": draws,
-    "asking": purity,
-    "journey": journey,
-    "projection": projection,
-    "concavity": concavity,
-    "P": primal,
-}
+Law = Callable[[Subject], Iterator[Finding]]
+
+# The names of a law's checks, and the law. In this order: whoever gives no proper answers is not asked for more.
+LAWS: list[tuple[tuple[str, ...], Law]] = [
+    (answers.CHECKS, answers.answers),
+    (wholes.CHECKS, wholes.wholes),
+    (gradients.CHECKS, gradients.gradients),
+    (batches.CHECKS, batches.batches),
+    (draws.CHECKS, draws.draws),
+    (purity.CHECKS, purity.purity),
+    (journey.CHECKS, journey.journey),
+    (projection.CHECKS, projection.projection),
+    (concavity.CHECKS, concavity.concavity),
+    (primal.CHECKS, primal.primal),
+]
 
 
 def check(problem: Any, *, seed: int = 0, thorough: bool = True) -> Verdict:
@@ -59,13 +63,21 @@ def check(problem: Any, *, seed: int = 0, thorough: bool = True) -> Verdict:
         except (ProblemRaised, ValueError, TypeError) as error:
             broken = Finding("parts", False, str(error), getattr(error, "agent", None))
             return Verdict(f"check of {type(problem).__name__}", (broken,))
-        for title, law in LAWS.items():
-            found = law(subject)
-            try:
-                findings.extend(found)
-            except (ProblemRaised, InnerMaximumError) as error:
-                findings.append(Finding(title, False, str(error), getattr(error, "agent", None)))
+        for checks, law in LAWS:
+            findings += _obeyed(subject, checks, law)
     return Verdict(_title(subject), tuple(findings))
+
+
+def _obeyed(subject: Subject, checks: tuple[str, ...], law: Law) -> list[Finding]:
+    """What a law finds; where the problem raises, that is what its next check finds, and the others are not made."""
+    found: list[Finding] = []
+    try:
+        found.extend(law(subject))
+    except (ProblemRaised, InnerMaximumError) as error:
+        first, *rest = [name for name in checks if name not in {one.check for one in found}]
+        found.append(Finding(first, False, str(error), getattr(error, "agent", None)))
+        found += [unchecked(name, "something was raised before.") for name in rest]
+    return found
 
 
 def _subject(problem: Any, seed: int, thorough: bool) -> Subject:

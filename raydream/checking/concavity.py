@@ -53,34 +53,38 @@ def _inner(subject: Subject) -> Point:
 
 
 def _concave(subject: Subject) -> Finding:
-    """<grad_y f_i(x, v) - grad_y f_i(x, y), v - y> <= 0 for pairs of points of Y, and where it is likeliest not to be."""
+    """Between pairs of points of Y, and in the direction in which it is likeliest not to be so."""
     misses, least = [], np.inf
     for one in subject.able:
-        for k in range(PAIRS):
-            x = subject.start[0] if k == 0 else near(subject, "concave", k)
-            y, v = (subject.somewhere(1.0, "pair", k, side)[1] for side in (0, 1))
-            ends = [one.gradient(x, end)[subject.dim_x :] for end in (y, v)]
-            length = float(np.linalg.norm(v - y))
-            if length == 0 or not np.isfinite(ends).all():
-                continue
-            bend = float((ends[1] - ends[0]) @ (v - y)) / length**2
-            size = max(map(float, map(np.linalg.norm, ends)))
-            least = min(least, -bend)
-            if (
-                bend
-                > -1e-9 * float(np.linalg.norm(ends[1] - ends[0])) / length + 1e3 * subject.rounding * size / length
-            ):
-                misses.append(_not_concave(one, bend, length))
-        bent = Bent.around(subject, one, _inner(subject))
-        top = _top(subject, bent, subject.random("concave", one.agent).normal(size=subject.whole.dim_y))
-        if top is not None:
-            bend = bent.along(top)
-            least = min(least, -bend)
-            if bend > SLACK * abs(float(np.linalg.norm(bent.change(top)[0])) / (2 * bent.step)) + bent.error(top):
-                misses.append(_not_concave(one, bend, 2 * bent.step))
-    unique = {miss.agent: miss for miss in sorted(misses, key=lambda miss: miss.size)}
+        bends = [*_pairs(subject, one), *_steepest(subject, one)]
+        least = min([least, *(-bend for bend, _, _ in bends)])
+        wrong = [(bend, length) for bend, length, fails in bends if fails]
+        if wrong:
+            misses.append(_not_concave(one, *max(wrong)))
     fine = f"every f_i curves down in y on Y, by {max(least, 0.0):.3g} or more wherever it was looked at."
-    return judged("concavity", list(unique.values()), fine)
+    return judged("concavity", misses, fine)
+
+
+def _pairs(subject: Subject, one: Owned) -> Iterator[tuple[float, float, bool]]:
+    """<grad_y f_i(x, v) - grad_y f_i(x, y), v - y> / ||v - y||^2, the distance, and whether it is not negative."""
+    for k in range(PAIRS):
+        x = subject.start[0] if k == 0 else near(subject, "concave", k)
+        y, v = (subject.somewhere(1.0, "pair", k, side)[1] for side in (0, 1))
+        ends = [one.gradient(x, end)[subject.dim_x :] for end in (y, v)]
+        length = float(np.linalg.norm(v - y))
+        if length > 0 and np.isfinite(ends).all():
+            bend = float((ends[1] - ends[0]) @ (v - y)) / length**2
+            grain = subject.rounding * max(float(np.linalg.norm(end)) for end in ends) / length
+            yield bend, length, bend > 1e3 * grain or abs(bend) <= 10 * grain  # upwards, or not at all
+
+
+def _steepest(subject: Subject, one: Owned) -> Iterator[tuple[float, float, bool]]:
+    """The same where f_i is least concave near the start; flat it may be there, as in games that are only PL."""
+    bent = Bent.around(subject, one, _inner(subject))
+    top = _top(subject, bent, subject.random("concave", one.agent).normal(size=subject.whole.dim_y))
+    if top is not None:
+        bend, size = bent.along(top), float(np.linalg.norm(bent.change(top)[0])) / (2 * bent.step)
+        yield bend, 2 * bent.step, bend > SLACK * size + bent.error(top)
 
 
 def _not_concave(one: Owned, bend: float, length: float) -> Miss:
@@ -147,14 +151,16 @@ def _smooth(subject: Subject, known: Any) -> Finding:
             most = max(most, found)
             if found > stated * (1 + SLACK) + bent.error(steepest):
                 name = "L" if known.L_full is None else "L_full"
-                text = f"its gradient changes {found:.6g} times as fast as z, and `constants()` states {name} = {stated:.6g}."
+                text = (
+                    f"its gradient changes by {found:.6g} times a move, and `constants()` states {name} = {stated:.6g}."
+                )
                 misses.append(Miss(one.agent, text, found / stated, None, None, found, stated))
                 break
             mean = 0.0 if number else _root_mean_square(bent, steepest)
             over = max(over, mean)
             if mean > float(known.L) * (1 + SLACK) + bent.error(steepest):
                 text = (
-                    f"its samples' gradients change {mean:.6g} times as fast as z in root mean square, and "
+                    f"its samples' gradients change by {mean:.6g} times a move in root mean square, and "
                     f"`constants()` states L = {known.L:.6g}."
                 )
                 misses.append(Miss(one.agent, text, mean / float(known.L), None, None, mean, float(known.L)))

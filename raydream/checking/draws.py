@@ -1,4 +1,4 @@
-"""Samples that are drawn (online problems): the same from the same generator, right in the mean, no noisier than told."""
+"""Samples that are drawn (online problems): by the generator alone, right in the mean, no noisier than stated."""
 
 from collections.abc import Iterator
 
@@ -26,9 +26,10 @@ def draws(subject: Subject) -> Iterator[Finding]:
     misses: dict[str, list[Miss]] = {check: [] for check in CHECKS}
     sigma = _sigma(subject)
     for one in online:
-        fault = _fault(subject, one)
+        fault = told(_fault, subject, one)
         if fault:
             misses["draws"].append(Miss(one.agent, fault))
+            subject.spoilt.add(one.agent)
             continue
         misses["mean of draws"] += _mean(subject, one, len(online))
         misses["noise (sigma)"] += [] if sigma is None else _noise(subject, one, sigma, len(online))

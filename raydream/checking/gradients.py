@@ -11,6 +11,7 @@ from raydream.checking.subject import Miss, Point, Subject, judged, rms
 from raydream.checking.verdict import Finding, unchecked
 from raydream.types import Array, Indices
 
+CHECKS = ("gradient in x", "gradient in y")
 REACH = 0.1  # the longest step, in units of a coordinate
 MARGIN = 10.0  # how many times its own error a difference must be off
 
@@ -89,7 +90,7 @@ def look(subject: Subject, one: Owned, point: Point) -> dict[str, Miss | str | N
 
 
 def _named(sight: Sight, g: Array, d: Array, seen: Slope, size: float) -> Miss | str:
-    """The coordinate at fault, by halving: of two halves the one in which gradient and differences are further apart."""
+    """The coordinate at fault, by halving: of two halves the one where gradient and differences are further apart."""
     places: Indices = np.flatnonzero(d)
     while places.size > 1:
         halves = np.array_split(places, 2)

@@ -1,7 +1,9 @@
 """The way to an actor: pickled, with arrays that cannot be written to, and the same bits at the end."""
 
+import io
 import pickle
 from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from raydream.checking.verdict import Finding, unchecked
 from raydream.errors import ProblemRaised
 from raydream.types import Array
 
+CODE = (type, FunctionType, BuiltinFunctionType, ModuleType)
 CHECKS = ("pickling", "same bits elsewhere", "local(i) again")
 
 
@@ -29,7 +32,7 @@ def journey(subject: Subject) -> Iterator[Finding]:
         )
         try:
             sent = Owned(one.agent, travelled(f"local({one.agent})", one.shard))
-        except TypeError as error:
+        except Exception as error:
             misses["pickling"].append(Miss(one.agent, str(error)))
             continue
         try:
@@ -45,16 +48,41 @@ def journey(subject: Subject) -> Iterator[Finding]:
     yield judged("local(i) again", misses["local(i) again"], "it is the same, bit by bit.")
 
 
-def travelled(name: str, thing: Any) -> Any:
-    """A thing as an actor receives it; a TypeError names what cannot be sent."""
-    try:
-        buffers: list[pickle.PickleBuffer] = []
-        packed = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
-        return pickle.loads(packed, buffers=[bytes(one.raw()) for one in buffers])
-    except Exception:  # a function without a name, a class inside a function: Ray has a way of its own for these
-        from raydream.backends.ray.sending import travelled as by_ray
+class _Packer(pickle.Pickler):
+    """Data as a pickle, with arrays apart from it; code stays here and goes by its number."""
 
-        return by_ray(name, thing)
+    def __init__(self, file: Any, buffers: list[pickle.PickleBuffer], kept: list[Any]) -> None:
+        super().__init__(file, protocol=5, buffer_callback=buffers.append)
+        self.kept = kept
+
+    def persistent_id(self, thing: Any) -> int | None:
+        if not isinstance(thing, CODE):
+            return None
+        self.kept.append(thing)
+        return len(self.kept) - 1
+
+
+class _Unpacker(pickle.Unpickler):
+    def __init__(self, file: Any, buffers: list[bytes], kept: list[Any]) -> None:
+        super().__init__(file, buffers=buffers)
+        self.kept = kept
+
+    def persistent_load(self, number: Any) -> Any:
+        return self.kept[number]
+
+
+def travelled(name: str, thing: Any) -> Any:
+    """A thing as an actor receives it, with arrays that cannot be written to; a TypeError names what cannot be sent."""
+    try:
+        pickle.dumps(thing)
+    except Exception:  # a function without a name, a class inside a function: Ray has a way of its own for these
+        from raydream.backends.ray.sending import check_sendable
+
+        check_sendable(name, thing)
+    file, buffers, kept = io.BytesIO(), list[pickle.PickleBuffer](), list[Any]()
+    _Packer(file, buffers, kept).dump(thing)
+    file.seek(0)
+    return _Unpacker(file, [bytes(one.raw()) for one in buffers], kept).load()
 
 
 def _differs(subject: Subject, one: Owned, other: Owned, when: str) -> list[Miss]:
@@ -88,6 +116,6 @@ def _constraint(subject: Subject) -> Finding | None:
     """What is wrong with the constraint's journey."""
     try:
         travelled("constraint", subject.whole.constraint)
-    except TypeError as error:
+    except Exception as error:
         return Finding("pickling", False, str(error))
     return None

@@ -9,6 +9,8 @@ from raydream.checking.subject import Subject, rms
 from raydream.checking.verdict import Finding, unchecked
 from raydream.types import Array
 
+CHECKS = ("start", "projection of rows", "projection twice", "nearest point", "distances")
+
 
 def projection(subject: Subject) -> Iterator[Finding]:
     """The laws P(P(y)) = P(y), <y - P(y), v - P(y)> <= 0 for v in Y, ||P(y) - P(u)|| <= ||y - u||."""
@@ -56,8 +58,8 @@ def _of_rows(rows: Array, given: Array, together: Array, alone: Array) -> Findin
     if not np.array_equal(together, alone):
         row, k = (int(place[0]) for place in np.nonzero(together != alone))
         text = (
-            f"row {row} of {len(rows)} must have the bits that it has alone; coordinate {k} is {together[row, k]:.17g}, "
-            f"and alone {alone[row, k]:.17g}."
+            f"row {row} of {len(rows)} must have the bits that it has alone; coordinate {k} is "
+            f"{together[row, k]:.17g}, and alone {alone[row, k]:.17g}."
         )
         return Finding(check, False, text, None, "y", k, float(together[row, k]), float(alone[row, k]))
     return Finding(check, True, "every row has the bits that it has alone.")

@@ -45,8 +45,9 @@ def _arguments(subject: Subject, one: Owned) -> Iterator[tuple[str, Miss]]:
         for name, array in given.items():
             k = _changed(before[name], array)
             if k is not None:
-                text = f"`{what}` writes into its `{name}`: coordinate {k} was {before[name][k]:.8g}, and is {array[k]:.8g}."
-                yield "arguments", Miss(one.agent, text, 0.0, name, k, float(array[k]), float(before[name][k]))
+                was, now = before[name][k], array[k]
+                text = f"`{what}` writes into its `{name}`: coordinate {k} was {was:.8g}, and is {now:.8g}."
+                yield "arguments", Miss(one.agent, text, 0.0, name, k, float(now), float(was))
 
 
 def _answers(subject: Subject, one: Owned) -> Iterator[tuple[str, Miss]]:

@@ -71,7 +71,7 @@ class Subject:
 
     def signs(self, size: int, *purpose: Any) -> Array:
         """A direction in which every coordinate counts alike: +1 or -1."""
-        return 2.0 * self.random(*purpose).integers(2, size=size) - 1.0
+        return self.random(*purpose).choice([-1.0, 1.0], size=size)
 
     def project(self, y: Array) -> Array:
         """The nearest point of Y."""

@@ -25,7 +25,9 @@ def test_a_sum_in_the_place_of_a_mean_is_found():
     shard = batched(lambda s, x, y, batch, gx, gy: (len(batch) * gx, len(batch) * gy))
     found = failing(rd.check(Own(shard)))
     assert found.keys() & CHECKS == {"batch size"}
-    assert "a batch of 6 samples is 6 times their mean, and one of 2 is 2 times theirs: a sum." in found["batch size"].text
+    assert (
+        "a batch of 6 samples is 6 times their mean, and one of 2 is 2 times theirs: a sum." in found["batch size"].text
+    )
     assert found["batch size"].measured == pytest.approx(6 * found["batch size"].expected)
 
 
@@ -36,7 +38,9 @@ def test_a_regulariser_divided_by_b_is_found():
     assert found.keys() & CHECKS == {"batch mean", "repeated samples", "component mean"} - (
         {"component mean"} if "component mean" not in found else set()
     )
-    assert found["batch mean"].part == "x" and found["batch mean"].measured != pytest.approx(found["batch mean"].expected)
+    assert found["batch mean"].part == "x" and found["batch mean"].measured != pytest.approx(
+        found["batch mean"].expected
+    )
 
 
 def test_components_that_do_not_average_to_the_whole_are_found():

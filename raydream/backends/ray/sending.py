@@ -16,14 +16,6 @@ def check_sendable(name: str, thing: Any) -> None:
     )
 
 
-def travelled(name: str, thing: Any) -> Any:
-    """A thing as an actor receives it, with arrays that cannot be written to; or a sentence, as above."""
-    check_sendable(name, thing)
-    buffers: list[Any] = []
-    packed = cloudpickle.dumps(thing, protocol=5, buffer_callback=buffers.append)  # type: ignore[no-untyped-call]
-    return cloudpickle.loads(packed, buffers=[bytes(one.raw()) for one in buffers])
-
-
 def _fits(thing: Any) -> bool:
     try:
         cloudpickle.dumps(thing)  # type: ignore[no-untyped-call]
