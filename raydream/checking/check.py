@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from raydream.checking import (
+from raydream.checking.laws import (
     answers,
     batches,
     concavity,

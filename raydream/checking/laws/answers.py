@@ -18,7 +18,7 @@ def answers(subject: Subject) -> Iterator[Finding]:
     wrong: dict[str, list[Miss]] = {"value": [], "gradient": []}
     for one in subject.agents:
         for point in (subject.start, subject.somewhere(0.01, "answers", one.agent)):
-            faults = {"value": told(value_fault, one, point), "gradient": told(gradient_fault, one, point, subject)}
+            faults = {"value": told(value_of, one, point), "gradient": told(gradient_of, subject, one, point)}
             for check in (check for check, fault in faults.items() if fault):
                 wrong[check].append(Miss(one.agent, faults[check]))
                 subject.spoilt.add(one.agent)
@@ -42,20 +42,35 @@ def told(fault: Callable[..., str], *arguments: Any) -> str:
         return str(error).partition(": ")[2]
 
 
-def value_fault(one: Owned, point: Point) -> str:
-    """What is wrong with a value, in words; empty: nothing."""
-    found = asked("value", one.shard.value, *_copies(point), agent=one.agent)
+def value_of(one: Owned, point: Point) -> str:
+    """What is wrong with the value at a point, in words; empty: nothing."""
+    found = asked("value", lambda: one.shard.value(*_copies(point)), agent=one.agent)
+    return value_fault(found) or ("" if np.isfinite(found) else f"`value` must be finite; it is {float(found)}.")
+
+
+def gradient_of(subject: Subject, one: Owned, point: Point, *batch: Any) -> str:
+    """What is wrong with the gradient at a point, in words; empty: nothing."""
+    found = asked("gradient", lambda: one.shard.gradient(*_copies(point), *batch), agent=one.agent)
+    fault = gradient_fault(subject, found)
+    for name, part in zip("xy", [] if fault else found, strict=not fault):
+        lost = np.flatnonzero(~np.isfinite(part))
+        if lost.size:
+            return f"`gradient` in {name} must be finite; coordinate {lost[0]} is {part[lost[0]]}."
+    return fault
+
+
+def value_fault(found: Any) -> str:
+    """Of which wrong kind a value is, in words; empty: of none."""
     array = _array(found)
     if array is None or array.dtype.kind not in "fiu":
         return f"`value` must be a real number; it is {_kind(found, array)}."
     if array.ndim:
         return f"`value` must be one number; it is an array of shape {array.shape}."
-    return "" if np.isfinite(array) else f"`value` must be finite; it is {float(array)}."
+    return ""
 
 
-def gradient_fault(one: Owned, point: Point, subject: Subject, *batch: Any, finite: bool = True) -> str:
-    """What is wrong with a gradient, in words; empty: nothing."""
-    found = asked("gradient", one.shard.gradient, *_copies(point), *batch, agent=one.agent)
+def gradient_fault(subject: Subject, found: Any) -> str:
+    """Of which wrong kind a gradient is, in words; empty: of none."""
     if not isinstance(found, tuple | list) or len(found) != 2:
         return f"`gradient` must be a pair (in x, in y); it is {_kind(found, _array(found))}."
     parts, wanted = [_array(part) for part in found], (subject.whole.dim_x, subject.whole.dim_y)
@@ -69,11 +84,6 @@ def gradient_fault(one: Owned, point: Point, subject: Subject, *batch: Any, fini
             f"`gradient` must have the shapes ({wanted[0]},) in x and ({wanted[1]},) in y; they are "
             f"{shapes[0]} and {shapes[1]}.{swapped}"
         )
-    for name, part in zip("xy", parts, strict=True):
-        assert part is not None
-        lost = np.flatnonzero(~np.isfinite(part))
-        if finite and lost.size:
-            return f"`gradient` in {name} must be finite; coordinate {lost[0]} is {part[lost[0]]}."
     return ""
 
 

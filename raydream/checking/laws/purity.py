@@ -43,7 +43,7 @@ def _arguments(subject: Subject, one: Owned) -> Iterator[tuple[str, Miss]]:
         arguments = (x, y) if what == "value" else (x, y, batch)
         asked(what, getattr(one.shard, what), *arguments, agent=one.agent)
         for name, array in given.items():
-            k = _changed(before[name], array)
+            k = changed(before[name], array)
             if k is not None:
                 was, now = before[name][k], array[k]
                 text = f"`{what}` writes into its `{name}`: coordinate {k} was {was:.8g}, and is {now:.8g}."
@@ -63,7 +63,7 @@ def _answers(subject: Subject, one: Owned) -> Iterator[tuple[str, Miss]]:
         kept = [part.copy() for part in first]
         gradient(there, batch)
         for name, before, after in zip("xy", kept, first, strict=True):
-            k = _changed(before, after)
+            k = changed(before, after)
             if k is not None:
                 text = (
                     f"the gradient in {name} that was returned changes at the next call: coordinate {k} was "
@@ -71,7 +71,7 @@ def _answers(subject: Subject, one: Owned) -> Iterator[tuple[str, Miss]]:
                 )
                 yield "earlier answers", Miss(one.agent, text, 0.0, name, k, float(after[k]), float(before[k]))
         for name, before, after in zip("xy", kept, gradient(here, batch), strict=True):
-            k = _changed(before, after)
+            k = changed(before, after)
             if k is not None:
                 text = (
                     f"coordinate {k} of `gradient` in {name} is {before[k]:.17g}, and when asked again {after[k]:.17g}."
@@ -119,7 +119,7 @@ def arrays_of(thing: Any, path: str, depth: int = 5, seen: set[int] | None = Non
     return found
 
 
-def _changed(before: Array, after: Array) -> int | None:
+def changed(before: Any, after: Any) -> int | None:
     """The first coordinate whose bits differ."""
     if before.tobytes() == after.tobytes():
         return None

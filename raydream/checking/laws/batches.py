@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from raydream.checking.answers import gradient_fault, told
+from raydream.checking.laws.answers import gradient_of, told
 from raydream.checking.owned import Owned
 from raydream.checking.subject import Gap, Miss, Subject, judged
 from raydream.checking.verdict import Finding, unchecked
@@ -23,7 +23,7 @@ def batches(subject: Subject) -> Iterator[Finding]:
         return
     misses: dict[str, list[Miss]] = {check: [] for check in CHECKS}
     for one in finite:
-        fault = told(gradient_fault, one, subject.points[0], subject, np.array([0]))
+        fault = told(gradient_of, subject, one, subject.points[0], np.array([0]))
         if fault:
             misses["batch mean"].append(Miss(one.agent, f"of a batch of one sample, {fault}"))
             continue

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.stats import t as student
 
-from raydream.checking.answers import gradient_fault, told
+from raydream.checking.laws.answers import gradient_of, told
 from raydream.checking.owned import Owned, asked
 from raydream.checking.subject import Miss, Subject, judged
 from raydream.checking.verdict import Finding, unchecked
@@ -57,7 +57,7 @@ def _fault(subject: Subject, one: Owned) -> str:
     if not hasattr(one.shard, "draw"):
         return "an online problem (`samples` is None) must have `draw(generator, size)`; it has none."
     batch = asked("draw", one.shard.draw, subject.random("draw", one.agent), 3, agent=one.agent)
-    fault = told(gradient_fault, one, subject.points[0], subject, batch)
+    fault = told(gradient_of, subject, one, subject.points[0], batch)
     if fault:
         return f"of a batch that was drawn, {fault}"
     first, again = (_drawn(subject, one, 3) for _ in range(2))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from raydream.checking.concavity import near
+from raydream.checking.laws.concavity import near
 from raydream.checking.owned import asked
 from raydream.checking.subject import Subject
 from raydream.checking.verdict import Finding, unchecked

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from raydream.checking.laws.purity import batch_of
 from raydream.checking.owned import Owned, asked
-from raydream.checking.purity import batch_of
 from raydream.checking.subject import Miss, Subject, judged
 from raydream.checking.verdict import Finding, unchecked
 from raydream.errors import ProblemRaised
