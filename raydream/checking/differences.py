@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from raydream.types import Array
+
 RATIO, LEVELS = 4.0, 10  # of neighbouring steps; how many steps
 EPS = float(np.finfo(np.float64).eps)
+STEPS, DISTINCT = np.linspace(-1.0, 1.0, 13), 5  # of a short line, along which so many values should differ
 Line = Callable[[float], float]  # a function along a line, of the distance from a point
 
 
@@ -33,7 +36,7 @@ def slope(line: Line, reach: float, rounding: float = EPS) -> Slope:
     ups, downs = (np.array([line(float(sign * step)) for step in h]) for sign in (1, -1))
     D = (ups - downs) / (2 * h)
     R = D[1:] + (D[1:] - D[:-1]) / (RATIO**2 - 1)
-    left = 6 * max(noise(line, reach), rounding * float(np.median(np.abs([ups, downs]))))
+    left = 6 * max(noise(line, reach), rounding * float(np.median(np.abs([ups, downs]))), _grain(ups - downs))
     best = Slope(float("nan"), float("inf"))
     for k in range(1, len(R) - 1):
         error = float(np.ptp(R[k - 1 : k + 2])) + left / float(h[k + 1])
@@ -42,22 +45,35 @@ def slope(line: Line, reach: float, rounding: float = EPS) -> Slope:
     return best
 
 
-def noise(line: Line, reach: float) -> float:
-    """How roughly the function is computed around 0: what is left of it along a very short line when a parabola is.
+def _grain(differences: Array) -> float:
+    """The least difference, if some steps make none at all: so coarse are the numbers."""
+    made = np.abs(differences[differences != 0])
+    return float(made.min()) if 0 < made.size < differences.size else 0.0
 
-    In float32 nothing at all may change along so short a line; then a longer one is taken.
+
+def noise(line: Line, reach: float) -> float:
+    """How roughly the function is computed around 0, from values along a very short line.
+
+    Where numbers are coarse, in float32 say, next to nothing may change along so short a line; then a longer one is
+    taken.
     """
-    t = np.linspace(-1.0, 1.0, 9)
-    values = np.zeros(9)
+    values = np.zeros(STEPS.size)
     for share in (1e-5, 1e-4, 1e-3, 1e-2):
-        values = np.array([line(float(share * reach * one)) for one in t])
-        if np.ptp(values) != 0:
+        values = np.array([line(float(share * reach * step)) for step in STEPS])
+        if np.unique(values).size >= DISTINCT:
             break
-    parabola = np.stack([np.ones(9), t, t * t], axis=1)
-    if not np.isfinite(values).all():
-        return float("inf")
-    rest = values - parabola @ np.linalg.lstsq(parabola, values, rcond=None)[0]
-    return max(float(np.sqrt(np.mean(rest**2))), EPS * float(np.abs(values).max()))
+    return max(roughness(values), EPS * float(np.abs(values).max()))
+
+
+def roughness(values: Array) -> float:
+    """The standard deviation of noise in evenly spaced values (or rows) of a function that is smooth besides.
+
+    Third differences of a smooth function are next to nothing, and of noise sqrt(20) times as large as it is. Their
+    median is that of noise also where the function has a kink or a jump, which only three of them see.
+    """
+    third = np.diff(values, 3, axis=0)
+    sizes = np.abs(third) if third.ndim == 1 else np.linalg.norm(third, axis=1)
+    return float(np.median(sizes) / (0.6745 * np.sqrt(20.0)))
 
 
 def kinked(line: Line, reach: float) -> bool:

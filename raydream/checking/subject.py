@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from raydream.checking.differences import DISTINCT, EPS, STEPS, roughness
 from raydream.checking.owned import Owned, asked
 from raydream.checking.verdict import Finding
 from raydream.constraints import Everything
@@ -16,7 +17,6 @@ from raydream.problems.protocol import Problem
 from raydream.types import Array
 
 Point = tuple[Array, Array]
-EPS = float(np.finfo(np.float64).eps)
 SIZES = (0.1, 1.0, 0.01)  # of the moves away from the start to the points that are probed
 
 
@@ -111,26 +111,26 @@ class Subject:
 
     @cached_property
     def rounding(self) -> float:
-        """How roughly values and gradients are computed, relative to their size: 1e-16, or 1e-7 in float32.
+        """How roughly values and gradients are computed, relative to their size: 1e-16, or 1e-7 in float32."""
+        ends = {one.agent: one for one in (self.able[0], self.able[-1])}.values()
+        return max(EPS, *(self._rounding_of(one) for one in ends))
 
-        Along a very short line any smooth function is a parabola; what is left of it is rounding.
-        """
-        (x, y), worst = self.points[0], EPS
-        d = self.signs(x.size + y.size, "rounding")
-        steps = np.linspace(-1.0, 1.0, 13)
-        scales = np.concatenate([np.full(x.size, rms(x) or 1.0), np.full(y.size, rms(y) or 1.0)])
-        basis = np.stack([np.ones_like(steps), steps, steps**2], axis=1)
-        for one in {self.able[0].agent: self.able[0], self.able[-1].agent: self.able[-1]}.values():
-            moved = [np.concatenate([x, y]) + 1e-6 * t * scales * d for t in steps]
-            cut = [(z[: x.size], z[x.size :]) for z in moved]
-            values = np.array([[one.value(*z)] for z in cut])
-            slopes = np.stack([one.gradient(*z) for z in cut])
-            for table in (values, slopes):
-                rest = table - basis @ np.linalg.lstsq(basis, table, rcond=None)[0]
-                size = float(np.linalg.norm(table) / np.sqrt(len(steps)))
-                if size > 0 and np.isfinite(size):
-                    worst = max(worst, float(np.linalg.norm(rest) / np.sqrt(len(steps))) / size)
-        return worst
+    def _rounding_of(self, one: Owned) -> float:
+        x, y = self.points[0]
+        d = self.signs(x.size + y.size, "rounding") * np.repeat([rms(x) or 1.0, rms(y) or 1.0], [x.size, y.size])
+        values = slopes = np.zeros((STEPS.size, 1))
+        for share in (1e-6, 1e-5, 1e-4, 1e-3):  # where numbers are coarse, nothing changes along a shorter line
+            moved = [np.concatenate([x, y]) + share * step * d for step in STEPS]
+            points = [(z[: x.size], z[x.size :]) for z in moved]
+            values = np.array([[one.value(*point)] for point in points])
+            slopes = np.stack([one.gradient(*point) for point in points])
+            if np.unique(values).size >= DISTINCT:
+                break
+        sizes = [float(np.linalg.norm(table)) / np.sqrt(STEPS.size) for table in (values, slopes)]
+        return max(
+            roughness(table) / size if np.isfinite(size) and size > 0 else 0.0
+            for table, size in zip((values, slopes), sizes, strict=True)
+        )
 
     def mean(self, function: Callable[[Owned], Any]) -> Any:
         """The mean over all agents, probed or not."""

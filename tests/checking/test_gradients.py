@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from faulty import Own, Bare, Shard, failing, spoilt
+from faulty import Bare, Own, Shard, failing, spoilt
 
 import raydream as rd
 
@@ -11,8 +11,19 @@ def both(shard, x, y, batch=None):
     return Shard.gradient(shard, x, y, batch)
 
 
+def scaled(kind, in_x, in_y):
+    """A shard whose gradients are multiplied."""
+
+    class Scaled(kind):
+        def gradient(self, x, y, batch=None):
+            gx, gy = super().gradient(x, y, batch)
+            return in_x * gx, in_y * gy
+
+    return Scaled
+
+
 def test_a_sound_problem_passes_every_check():
-    """And every check was made that can be made of a finite sum with a constraint."""
+    """And every check was made that can be made of a finite sum."""
     for constraint in (None, rd.constraints.Ball(0.4), rd.constraints.Simplex(1.0)):
         problem = Own(constraint=constraint)
         if isinstance(constraint, rd.constraints.Simplex):
@@ -93,13 +104,13 @@ def test_kinks_are_no_mistakes(constraint):
     """Not near a point, nor where the projection puts y on one."""
     for seed in range(10):
         verdict = rd.check(Bare(Kinked, constraint), seed=seed)
-        assert not {"gradient in x", "gradient in y"} & failing(verdict).keys(), verdict
+        looked = [one.ok for one in verdict.findings if one.check.startswith("gradient in")]
+        assert looked == [True, True], str(verdict)
 
 
 def test_kinks_hide_no_mistakes():
     """A factor two is a factor two."""
-    wrong = type("Wrong", (Kinked,), {"gradient": lambda s, x, y, b=None: (Kinked.gradient(s, x, y, b)[0] * 2,
-                                                                           Kinked.gradient(s, x, y, b)[1])})  # fmt: skip
+    wrong = scaled(Kinked, 2, 1)
     assert "gradient in x" in failing(rd.check(Bare(wrong)))
 
 
@@ -140,9 +151,8 @@ def test_float32_is_compared_as_float32(shard):
 
 
 def test_float32_hides_no_factor():
-    """Of a tenth of a per cent."""
-    wrong = type("Wrong", (Single,), {"gradient": lambda s, x, y, b=None: (Single.gradient(s, x, y, b)[0],
-                                                                           Single.gradient(s, x, y, b)[1] * np.float32(1.01))})  # fmt: skip
+    """Of one per cent."""
+    wrong = scaled(Single, 1, np.float32(1.01))
     assert "gradient in y" in failing(rd.check(Bare(wrong)))
 
 
@@ -179,6 +189,5 @@ def test_functions_that_end_at_the_edge_of_y_are_checked():
     for seed in range(5):
         verdict = rd.check(Bare(Entropic, Inner()), seed=seed)
         assert verdict.ok, str(verdict)
-    wrong = type("Wrong", (Entropic,), {"gradient": lambda s, x, y, b=None: (Entropic.gradient(s, x, y, b)[0],
-                                                                             Entropic.gradient(s, x, y, b)[1] * 2)})  # fmt: skip
+    wrong = scaled(Entropic, 1, 2)
     assert "gradient in y" in failing(rd.check(Bare(wrong, Inner())))

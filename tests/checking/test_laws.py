@@ -13,7 +13,7 @@ def right(s, x, y, batch=None):
 
 KINDS = {
     "NaN": (dict(value=lambda s, x, y: float("nan")), "value", "`value` must be finite; it is nan."),
-    "a vector": (dict(value=lambda s, x, y: np.ones(2)), "value", "`value` must be one number; it is an array of shape (2,)."),
+    "a vector": (dict(value=lambda s, x, y: np.ones(2)), "value", "must be one number; it is an array of shape (2,)."),
     "a vector of one": (dict(value=lambda s, x, y: np.ones(1)), "value", "an array of shape (1,)"),
     "complex": (dict(value=lambda s, x, y: 1j), "value", "`value` must be a real number; it is complex."),
     "None": (dict(value=lambda s, x, y: None), "value", "`value` must be a real number; it is None."),
