@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from raydream.algorithms.facts import Range as Range
     from raydream.backends.local import LocalBackend as LocalBackend
     from raydream.backends.ray import RayBackend as RayBackend
+    from raydream.checking.check import check as check
     from raydream.columns.evaluation import Evaluation as Evaluation
     from raydream.columns.own import Metric as Metric
     from raydream.program import Frame as Frame
@@ -54,6 +55,7 @@ _NAMES = {
     "TensorBoard": "raydream.running.callbacks",
     "Tuning": "raydream.studies.tuning.tuning",
     "WandB": "raydream.running.callbacks",
+    "check": "raydream.checking.check",
     "compare": "raydream.studies.compare",
     "load": "raydream.storage.result",
     "mixing": "raydream.topology",

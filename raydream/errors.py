@@ -7,6 +7,7 @@
             InnerMaximumError   (RuntimeError) the maximum over y was not found
             CallbackError       (RuntimeError) `on_record` fails, or needs a library that is missing
             MetricError         (RuntimeError) a metric of one's own that fails, or is no number
+            ProblemRaised       (RuntimeError) a problem's own code fails while it is checked: a verdict tells of it
             RecordError         (ValueError) a run directory that cannot be read
                 CheckpointError     a checkpoint that cannot be gone on from
             ActorsBroken        some actors are gone, or links between them are: a run mends it, and nobody else sees it
@@ -51,6 +52,18 @@ class CallbackError(RaydreamError, RuntimeError):
 
 class MetricError(RaydreamError, RuntimeError):
     """A metric of one's own that fails, or returns something else than a number."""
+
+
+class ProblemRaised(RaydreamError, RuntimeError):
+    """A problem's own code failed while it was checked; nobody but the check sees it.
+
+    what, agent  the function, and whose it was, where it was an agent's
+    """
+
+    def __init__(self, what: str, cause: Exception, agent: int | None = None) -> None:
+        whose = "" if agent is None else f"agent {agent}: "
+        super().__init__(f"{whose}`{what}` raises {type(cause).__name__}: {str(cause).rstrip('.')}.")
+        self.what, self.cause, self.agent = what, cause, agent
 
 
 class RecordError(RaydreamError, ValueError):

@@ -1,11 +1,11 @@
-"""The commands, gathered: `raydream run | resume | compare | tune | report | dashboard | ...`."""
+"""The commands, gathered: `raydream run | resume | compare | tune | check | report | dashboard | ...`."""
 
 # in the order in which --help lists them
 # isort: off
-from raydream.cli import runs, studies, pages, knowledge
+from raydream.cli import runs, studies, checking, pages, knowledge
 from raydream.cli.command import app
 
-__all__ = ["app", "knowledge", "main", "pages", "runs", "studies"]
+__all__ = ["app", "checking", "knowledge", "main", "pages", "runs", "studies"]
 
 
 def main() -> None:

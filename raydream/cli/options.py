@@ -32,6 +32,9 @@ ProblemSettings = Annotated[
 TopologySettings = Annotated[
     list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the topology: self_weight=0.999.")
 ]
+Check = Annotated[
+    bool, typer.Option("--check/--no-check", help="Look first whether a problem of your own contradicts itself.")
+]
 EvaluationEvery = Annotated[int, typer.Option(help="Measure P at every so-many-th record, and at the last.")]
 BackendName = Annotated[str, typer.Option(help="Where agents live: a name that `raydream backends` lists.")]
 AgentsPerActor = Annotated[
@@ -66,10 +69,17 @@ def problem_and_network(
     """The problem, and the network of its agents, that the options describe."""
     from raydream import specs
 
-    chosen = specs.parse_parameters("--problem-set", problem_set or [])
-    built = specs.build_problem(problem, agents, chosen if data is None else {**chosen, "data": data})
+    built = problem_of(problem, data, agents, problem_set)
     network_set = specs.parse_parameters("--topology-set", topology_set or [])
     return built, specs.build_topology(topology, getattr(built, "agents", agents or specs.AGENTS), network_set)
+
+
+def problem_of(problem: str, data: str | None, agents: int | None, problem_set: list[str] | None) -> Any:
+    """The problem that the options describe."""
+    from raydream import specs
+
+    chosen = specs.parse_parameters("--problem-set", problem_set or [])
+    return specs.build_problem(problem, agents, chosen if data is None else {**chosen, "data": data})
 
 
 def refuse_contradiction(

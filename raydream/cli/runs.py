@@ -11,6 +11,7 @@ from raydream.cli.options import (
     Agents,
     AgentsPerActor,
     BackendName,
+    Check,
     DataName,
     EvaluationEvery,
     Links,
@@ -54,6 +55,7 @@ def run(
     directory: Annotated[str | None, typer.Option(help="Run directory (default: the next free one in runs/).")] = None,
     checkpoint_every: Annotated[int | None, typer.Option(help="Iterations between two checkpoints.")] = None,
     diagnostics: Annotated[bool, typer.Option(help="Record the paper's Lyapunov function.")] = False,
+    check: Check = True,
     backend: BackendName = "ray",
     agents_per_actor: AgentsPerActor = None,
     links: Links = None,
@@ -88,6 +90,7 @@ def run(
         target=specs.parse_parameters("--target", target or []),
         evaluation=raydream.Evaluation(every=evaluation_every),
         diagnostics=diagnostics,
+        check=check,
         directory=folder,
         checkpoint_every=checkpoint_every,
         backend=where,
@@ -105,6 +108,7 @@ def resume(
     method: Annotated[
         str | None, typer.Option(help="The package.module:Class of a method of yours, with which the run began.")
     ] = None,
+    check: Check = True,
     backend: Annotated[str | None, typer.Option(help="As `raydream backends` lists them (default: as before).")] = None,
     agents_per_actor: AgentsPerActor = None,
     links: Links = None,
@@ -119,7 +123,9 @@ def resume(
 
     options = {"agents_per_actor": agents_per_actor, "links": links, "address": address, "placement": placement}
     where = None if backend is None else backend_of(backend, **options)
-    result = raydream.resume(directory, iterations=iterations, backend=where, problem=problem, method=method)
+    result = raydream.resume(
+        directory, iterations=iterations, backend=where, problem=problem, method=method, check=check
+    )
     finish(result, Path(directory), f"{result.config['method']['name']}, resumed")
 
 

@@ -13,6 +13,7 @@ from raydream.cli.options import (
     AnyProblem,
     AnyTopology,
     BackendName,
+    Check,
     DataName,
     EvaluationEvery,
     MethodSettings,
@@ -56,6 +57,7 @@ def compare(
     evaluation_every: EvaluationEvery = 1,
     target: Annotated[float | None, typer.Option(help="The P to be reached, for the table of what it took.")] = None,
     directory: Annotated[str | None, typer.Option(help="Where runs are kept (default: next free in runs/).")] = None,
+    check: Check = True,
     backend: BackendName = "ray",
     agents_per_actor: AgentsPerActor = None,
     address: Address = None,
@@ -106,7 +108,7 @@ def compare(
     comparison = raydream.compare(
         **contenders, **limits, seeds=None if seeds is None else numbers("--seeds", seeds),
         record_every=record_every or (2 if best is None else 1), backend=where,
-        evaluation=raydream.Evaluation(every=evaluation_every), directory=folder, progress=True,
+        evaluation=raydream.Evaluation(every=evaluation_every), directory=folder, check=check, progress=True,
     )  # fmt: skip
     show_comparison(comparison, target, told)
     print(f"Runs are kept in {folder}; the report is {comparison.report(folder / 'report.html')}.")
@@ -159,6 +161,7 @@ def tune(
     workers: Annotated[int | None, typer.Option(help="Trials at a time (default: one per CPU).")] = None,
     address: Annotated[str | None, typer.Option(help="A running Ray, all of whose nodes run trials.")] = None,
     directory: Annotated[str | None, typer.Option(help="Where trials are kept (default: next free in runs/).")] = None,
+    check: Check = True,
 ) -> None:
     """Find good parameters for each method, all with the same budget; the same command goes on after an interruption.
 
@@ -172,7 +175,8 @@ def tune(
     tuning = raydream.tune(
         the_problem, network, words(methods), budget=budget if axis == "seconds" else int(budget), axis=axis,
         space=space, search=search, trials=trials, share=share, metric=metric, widen=widen, refine=refine,
-        seeds=numbers("--seeds", seeds), seed=seed, workers=workers, address=address, directory=folder, progress=True,
+        seeds=numbers("--seeds", seeds), seed=seed, workers=workers, address=address, directory=folder, check=check,
+        progress=True,
     )  # fmt: skip
     show_tuning(tuning)
     print(f"Trials are kept in {folder}; the report is {tuning.report(folder / 'report.html')}.")

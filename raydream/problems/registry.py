@@ -69,13 +69,18 @@ def _says(make: Callable[..., Any], parameters: list[inspect.Parameter], thing: 
     rest = [one.replace(kind=one.KEYWORD_ONLY) for one in parameters]
     make.__signature__ = inspect.Signature([first, *rest])  # type: ignore[attr-defined]
     make.__annotations__ = {one.name: one.annotation for one in (first, *rest)}
-    make.__name__, make.__doc__ = thing.__name__, thing.__doc__
+    make.__name__, make.__doc__, make.__module__ = thing.__name__, thing.__doc__, thing.__module__
     return make
 
 
 def takes_data(name: str) -> bool:
     """Whether a problem is posed on data."""
     return "data" in parameters_of(PROBLEMS[name])
+
+
+def built_in(problem: Any) -> bool:
+    """Whether a problem is one of the package's own: of a class that stands in the module of one of these makers."""
+    return type(problem).__module__ in {make.__module__ for make in PROBLEMS.values()}
 
 
 def markdown() -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend
 from raydream.backends.registry import backend_again, backend_from
+from raydream.checking.quick import refuse_wrong
 from raydream.checks import whole
 from raydream.columns.evaluation import Evaluation
 from raydream.columns.own import directions_of
@@ -48,6 +49,7 @@ def run(
     checkpoint_every: int | None = None,
     diagnostics: bool = False,
     on_record: OnRecord | None = None,
+    check: bool = True,
     progress: bool | None = None,
 ) -> Result:
     """Run a method on a problem over a network and return its `Result`.
@@ -70,6 +72,8 @@ def run(
     on_record     called with each row of the history as a dict; ends the run by returning True or raising StopIteration
                   (outcome "callback"). `WandB`, `MLflow` and `TensorBoard` are such callbacks
     diagnostics   also record Psi, C, V, U and Phi of the paper's Lyapunov function
+    check         whether a problem of one's own is looked at first, for a few gradients that nobody is billed for: one
+                  that contradicts its own values is refused. `rd.check(problem)` is the whole of it
     progress      True or False for a bar or none; by default a bar on a terminal
     """
     limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal)
@@ -80,7 +84,9 @@ def run(
     settings = Settings(
         iterations, record_every, checkpoint_every, diagnostics, limits, own, target or {}, evaluation or Evaluation()
     )
-    return run_plan(plan, backend_from(backend), settings, directory, progress, on_record)
+    where = backend_from(backend)
+    refuse_wrong(problem, check, plan.start)
+    return run_plan(plan, where, settings, directory, progress, on_record)
 
 
 def run_plan(
@@ -112,6 +118,7 @@ def resume(
     method: Any = None,
     metrics: Mapping[str, Any] | None = None,
     on_record: OnRecord | None = None,
+    check: bool = True,
     progress: bool | None = None,
 ) -> Result:
     """Go on with the run in `directory` from its last checkpoint, to the bits of a run that was never interrupted.
@@ -122,12 +129,14 @@ def resume(
                                "package.module:make" is code: it runs only where `problem` repeats that name
     metrics     as they were given to `run`, where the problem does not bring them itself
     on_record   as in `run`; hears of the records to come
+    check       as in `run`
     """
     folder = Path(directory)
     read_record(folder)  # or a sentence, before the folder is touched
     with locked(folder):
         before = read_record(folder)
         plan = plan_again(folder, before, problem, topology, method, metrics)
+        refuse_wrong(plan.problem, check, plan.start)
         checkpoint = _checkpoint(folder, plan, before)
         settings = replace(before.settings, iterations=_total(before, checkpoint, iterations))
         where = backend_again(before.backend) if backend is None else backend_from(backend)

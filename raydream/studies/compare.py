@@ -11,6 +11,7 @@ from raydream.algorithms.method import completed
 from raydream.backends.protocol import Backend
 from raydream.backends.registry import backend_from
 from raydream.backends.workers import cpus, workers
+from raydream.checking.quick import refuse_wrong
 from raydream.checks import whole
 from raydream.columns.evaluation import Evaluation
 from raydream.columns.own import directions_of
@@ -75,6 +76,7 @@ def compare(
     metrics: Mapping[str, Any] | None = None,
     evaluation: Evaluation | None = None,
     diagnostics: bool = False,
+    check: bool = True,
     progress: bool | None = None,
 ) -> Comparison:
     """Run every method with every seed on one problem and network, and return the `Comparison`.
@@ -118,6 +120,7 @@ def compare(
     own, most = directions_of(setting.metrics), _iterations(iterations, limits, named)
     settings = Settings(most, every, None, diagnostics, limits, own, target or {}, evaluation or Evaluation())
     root = None if directory is None else Path(directory)
+    refuse_wrong(problem, check, setting.start)
     comparison = Comparison({}, identity=setting.identity(), directory=root, tuned=title, missing=missing)
     jobs = [
         _Job((name, seed), method, settings, where, _folder(root, name, seed))

@@ -232,3 +232,49 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2(cli, tmp_path, words, sente
     [line] = done.stderr.strip().splitlines()
     assert line.startswith("raydream: ") and sentence in line
     assert not (tmp_path / "runs").exists()
+
+
+OWN_PROBLEM = """
+import numpy as np
+
+class Shard:
+    samples = 3
+    def __init__(self, i, factor): self.i, self.factor = i, factor
+    def value(self, x, y): return float(x @ x / 2 + self.i * x.sum() + x @ y - y @ y / 2)
+    def gradient(self, x, y, batch=None): return self.factor * (x + self.i + y), x - y
+
+class Mine:
+    agents, dim_x, dim_y = 3, 2, 2
+    def __init__(self, factor): self.factor = factor
+    def local(self, i): return Shard(i, self.factor)
+
+def make(factor=1.0): return Mine(factor)
+"""
+
+
+def test_check_prints_a_verdict_and_fails_where_it_does(cli, tmp_path):
+    """0 where all holds, 1 where something does not, 2 for a mistake in the command; for any problem with a name."""
+    (tmp_path / "ownproblem.py").write_text(OWN_PROBLEM)
+    done = cli("check", "--problem", "ownproblem:make")
+    assert done.exit_code == 0 and "checks hold" in done.output, done.output
+    done = cli("check", "--problem", "ownproblem:make", "--problem-set", "factor=2", "--seed", 3)
+    assert done.exit_code == 1 and "FAILS        gradient in x" in done.output, done.output
+    assert "It is 2 times the derivative." in done.output and "seed 3" in done.output
+    done = cli("check", "--problem", "auc", "--agents", 2, "--problem-set", "samples=40", "--no-thorough")
+    assert done.exit_code == 0 and "check of AUC: 2 agents" in done.output, done.output
+    done = cli("check", "--problem", "auc", "--data", "nonsense")
+    assert done.exit_code == 2 and done.output.startswith("raydream: ")
+    assert cli("check", "--problem", "ownproblem:nothing").exit_code == 2
+
+
+def test_a_run_refuses_a_problem_that_contradicts_itself_unless_told_not_to(cli, tmp_path):
+    """One sentence and exit code 2; --no-check in run, compare and tune."""
+    (tmp_path / "ownwrong.py").write_text(OWN_PROBLEM)
+    wrong = ("--problem", "ownwrong:make", "--problem-set", "factor=2")
+    steps = ("--eta", 0.05, "--iterations", 3, "--set", "b=2", *LOCAL)
+    done = cli("run", *wrong, *steps)
+    assert done.exit_code == 2 and "`problem` contradicts itself: agent 0: coordinate" in done.output
+    assert done.output.count("\n") == 1 and "--no-check" in done.output
+    assert cli("run", *wrong, *steps, "--no-check").exit_code == 0
+    compared = ("compare", *wrong, "--methods", "gt-gda", "--seeds", "0", "--iterations", 3, *LOCAL)
+    assert cli(*compared).exit_code == 2 and cli(*compared, "--no-check").exit_code == 0

@@ -144,7 +144,9 @@ def test_a_method_that_is_none_is_refused(here, name, sentence):
     assert ran.exit_code == 2 and sentence in ran.output
 
 
-def test_methods_of_ones_own_are_compared_and_tuned(here):
+def test_methods_of_ones_own_are_compared_and_tuned(here, monkeypatch):
+    """In this process: a Ray that other tests have started does not know where this module lies."""
+    monkeypatch.setattr("raydream.studies.compare.cpus", lambda: 1)
     common = ["--problem", "own_parts:make", "--agents", "4"]
     compared = raydream("compare", *common, "--methods", "dream,own_parts:Steps", "--backend", "local", "--seeds", "0",
                         "--iterations", "5", "--directory", "c")  # fmt: skip

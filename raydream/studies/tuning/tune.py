@@ -6,6 +6,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from raydream.checking.quick import refuse_wrong
 from raydream.checks import choice, positive, whole
 from raydream.columns import column
 from raydream.columns.own import directions_of
@@ -47,6 +48,7 @@ def tune(
     workers: int | None = None,
     address: str | None = None,
     seed: int = 0,
+    check: bool = True,
     progress: bool | None = None,
 ) -> Tuning:
     """Find good parameters for each method, every method with the same budget and the same search.
@@ -71,6 +73,7 @@ def tune(
     workers    trials at a time, in processes of their own (default: one per CPU); 1 runs them in this process
     address    a running Ray, of which all nodes are used (default: $RAY_ADDRESS, if it is set)
     seed       of the draws
+    check      as in `run`
     progress   True: a bar on a terminal, lines elsewhere; False: neither; None: a bar on a terminal
     """
     choice("axis", axis, AXES)
@@ -86,6 +89,7 @@ def tune(
     judged_by = column(choice("metric", metric, [*METRICS, *own]), own)
     grids = {label: grid_of(space, label, kind, list(kinds)) for label, kind in kinds.items()}
     counts = _counts(grids, search, trials, share)
+    refuse_wrong(problem, check, setting.start)
     root, identity = None if directory is None else Path(directory), setting.identity()
     admission = Affordable(Starts(setting, axis, identity, root), budget)
     with Workers(setting, workers, address or os.environ.get("RAY_ADDRESS")) as each:
