@@ -1,6 +1,7 @@
 """The finite-sum quadratic game: the test bed of every law."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -100,6 +101,11 @@ class QuadraticShard:
         self.components, self.form, self.penalty = components, form, penalty
         self.samples = int(components.A.shape[0])
 
+    @staticmethod
+    def stacked(shards: "Sequence[QuadraticShard]") -> "QuadraticStack":
+        """The shards as one that answers for all."""
+        return QuadraticStack(shards)
+
     def value(self, x: Array, y: Array) -> float:
         """f_i(x, y)."""
         return self.form.value(x, y) + self.penalty.value(x)
@@ -109,3 +115,29 @@ class QuadraticShard:
         form = self.form if batch is None else self.components[batch].mean()
         gx, gy = form.gradient(x, y)
         return gx + self.penalty.gradient(x), gy
+
+
+class QuadraticStack:
+    """Several agents' games. Their matrices are multiplied one by one, as those of one agent are."""
+
+    def __init__(self, shards: Sequence[QuadraticShard]) -> None:
+        self.shards, self.penalty = shards, shards[0].penalty
+        self.form = stacked([shard.form for shard in shards])
+        self.dim_x = int(self.form.B.shape[1])
+
+    def gradient(self, Z: Array, batches: Any, G: Array) -> None:
+        """As each shard's `gradient`, for all of them."""
+        X, Y = np.ascontiguousarray(Z[:, : self.dim_x]), np.ascontiguousarray(Z[:, self.dim_x :])
+        form = self.form if batches is None else self._means(batches)
+        G[:, : self.dim_x] = _times(form.A, X) + _times(form.B, Y) + form.p + self.penalty.gradient(X)
+        G[:, self.dim_x :] = _times(np.swapaxes(form.B, 1, 2), X) - _times(form.C, Y) + form.q
+
+    def _means(self, batches: Any) -> Form:
+        """The mean form of each agent's batch."""
+        return stacked([shard.components[batch].mean() for shard, batch in zip(self.shards, batches, strict=True)])
+
+
+def _times(matrices: Array, vectors: Array) -> Array:
+    """Each matrix times its vector."""
+    products: Array = np.matmul(matrices, vectors[:, :, None])[:, :, 0]
+    return products

@@ -13,6 +13,7 @@ from raydream.problems.dealt import DealtRows
 from raydream.problems.penalty import Nu, SaturatingPenalty, Theta
 from raydream.problems.protocol import Constants, LocalProblem
 from raydream.problems.registry import maker_on_data
+from raydream.problems.robust_logistic_stack import RobustLogisticStack
 from raydream.problems.rows import Taken, checked_classes, norms, spectral_norm
 from raydream.types import Array, Indices
 
@@ -138,6 +139,8 @@ class RobustLogisticShard:
         self.features.sort_indices()
         self.samples, self.offset, self.total = int(features.shape[0]), offset, total
         self.radius, self.penalty = radius, penalty
+
+    stacked = RobustLogisticStack
 
     def losses(self, x: Array) -> Array:
         """l_ij(x) for every sample of the shard."""
