@@ -234,7 +234,7 @@ def _is_finished(setting: Setting, job: _Job) -> bool:
 def _telling(record: RunRecord) -> dict[str, Any]:
     """What tells one run from another; not how its parts were named, and not where it ran."""
     return {
-        "problem": replace(record.problem, spec=None),
+        "problem": replace(record.problem, spec=None, cut=0),  # which older records do not say
         "topology": replace(record.topology, spec=None),
         "method": record.method,
         "seed": record.seed,

@@ -337,3 +337,18 @@ def test_progress_is_told_in_lines(capsys):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2 and lines[0].startswith("compare 1/2: dream, seed 0: completed, P=")
     assert lines[1].startswith("compare 2/2: broken, seed 0: failed: ")
+
+
+def test_runs_of_before_records_said_what_was_cut_go_on(tmp_path):
+    """A comparison that an earlier version left half done is finished, not refused."""
+    features, labels = rd.data.synthetic(samples=22, features=3)
+    problem = rd.problems.RobustLogisticRegression(features, labels, agents=4)
+    assert problem.cut.size == 2
+    methods = {"a": rd.GTGDA(eta=0.1, gamma=1.0)}
+    arguments = dict(iterations=3, backend="local", directory=tmp_path, parallel=False)
+    rd.compare(problem, rd.topology.ring(4), methods, seeds=[0], **arguments)
+    (path,) = tmp_path.glob("a/*/run.json")
+    record = json.loads(path.read_text())
+    del record["problem"]["cut"]
+    path.write_text(json.dumps(record))
+    assert len(rd.compare(problem, rd.topology.ring(4), methods, seeds=[0, 1], **arguments).results) == 2
