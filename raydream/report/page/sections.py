@@ -76,9 +76,10 @@ def said_of(problem: ProblemRecord, topology: TopologyRecord) -> list[str]:
     """The problem and the network in a sentence each."""
     samples = f"{problem.samples} samples each" if problem.samples else "samples drawn online"
     made = words(_made(problem.spec)) if problem.spec else ""
+    single = ", in float32" if problem.dtype == "float32" else ""
     return [
         f"{problem.name}{f' ({made})' if made else ''}: {problem.agents} agents with {samples}, "
-        f"x in {problem.dim_x} and y in {problem.dim_y} dimensions",
+        f"x in {problem.dim_x} and y in {problem.dim_y} dimensions{single}",
         f"network: {topology.name}, λ₂ = {topology.second_eigenvalue:.4g}",
     ]
 
