@@ -15,14 +15,6 @@ import raydream as rd
 from raydream.constraints import Ball, Box, Simplex
 from raydream.errors import InnerMaximumError
 
-
-def test_without_jax_the_extra_is_named(monkeypatch):
-    """And only where it is needed."""
-    monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(ImportError, match=r"`from_jax` needs jax.*pip install 'raydream\[jax\]'"):
-        rd.problems.from_jax(None, [], x=1, y=1)
-
-
 jax = pytest.importorskip("jax", reason="the extra `jax` is not installed: pip install 'raydream[jax]'")
 jnp = jax.numpy
 

@@ -1,6 +1,7 @@
 """Your own problem from plain functions: agents' data cut into batches, weighed, checked where it is made."""
 
 import pickle
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -221,6 +222,14 @@ def test_what_is_known_of_the_problem_is_used() -> None:
     np.testing.assert_allclose(complete(problem).primal(result.x_bar), plain.primal(result.x_bar), rtol=1e-9)
     np.testing.assert_allclose(plain.start()[1], 0.0)
     assert complete(posed(primal=lambda x: 7.0)).primal(np.ones(3)) == 7.0
+
+
+@pytest.mark.parametrize("name", ["torch", "jax"])
+def test_a_library_that_is_missing_is_named_with_its_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And only where it is needed: the package itself does without."""
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=rf"`from_{name}` needs {name}, .* pip install 'raydream\[{name}\]'"):
+        getattr(rd.problems, f"from_{name}")(None, [], x=1, y=1)
 
 
 def test_a_function_that_is_not_concave_in_y_is_refused() -> None:

@@ -1,6 +1,5 @@
 """Losses that torch differentiates: the trajectories of NumPy, nets that learn on actors, and nothing left changed."""
 
-import sys
 from collections import namedtuple
 
 import numpy as np
@@ -12,14 +11,6 @@ from ray import cloudpickle
 import raydream as rd
 from raydream.constraints import Ball, Box, Simplex
 from raydream.errors import InnerMaximumError
-
-
-def test_without_torch_the_extra_is_named(monkeypatch):
-    """And only where it is needed."""
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"`from_torch` needs torch.*pip install 'raydream\[torch\]'"):
-        rd.problems.from_torch(None, [], x=1, y=1)
-
 
 torch = pytest.importorskip("torch", reason="the extra `torch` is not installed: pip install 'raydream[torch]'")
 nn, F = torch.nn, torch.nn.functional

@@ -135,6 +135,7 @@ def test_a_run_that_is_interrupted_goes_on_to_the_same_bits(tmp_path, shared_ray
     assert_same_bits(rd.load(tmp_path), wanted)
     assert rd.load(tmp_path).arrays["S"].dtype == np.float32
     assert rd.load(tmp_path).record.problem.dtype == "float32"
+    assert "y in 4 dimensions, in float32" in found.report(tmp_path / "report.html").read_text()
 
 
 @pytest.mark.parametrize("begun", ["float32", "float64"])

@@ -41,9 +41,9 @@ def from_jax(
     `problem.unflatten_x(result.x_bar)` gives the pytree back. The loss must be pure, as JAX demands.
 
     Calls run on one thread of the CPU and, where `dtype` is float64, with 64-bit numbers; JAX itself is left as it is.
-    Each agent's gradient is a call of its own. `jax.vmap` over agents that are hosted together would be faster,
-    but its sums change with their number: of a small MLP on 32 rows 1335 of 8096 numbers in float64 differ by a
-    rounding between one and eight agents, and a run's numbers must not depend on where agents live.
+    Each agent's gradient is a call of its own: `jax.vmap` over agents that share a process would be up to seven times
+    as fast with small nets, but its sums change with the number of agents, even of a linear model
+    (experiments/benchmarks/README.md), and a run's numbers must not depend on where agents live.
     """
     kind = numbers("dtype", dtype)
     library("jax")

@@ -40,10 +40,9 @@ def from_torch(
     `problem.unflatten_x(result.x_bar)` gives the trained one.
 
     Calls run on one thread, with deterministic algorithms, and with `dtype` as torch's default; torch is then left as
-    it was. Each agent's gradient is a call of its own. `torch.func.vmap` over agents that are hosted together would
-    be faster, but its sums change with their number: of a linear model on 32 rows 5 of 216 numbers in float64, of a
-    small CNN 267 of 8480 in float32 differ by a rounding between one and eight agents, and a run's numbers must not
-    depend on where agents live.
+    it was. Each agent's gradient is a call of its own: `torch.func.vmap` over agents that share a process would be two
+    to four times as fast with small nets, but its sums change with the number of agents, even of a linear model
+    (experiments/benchmarks/README.md), and a run's numbers must not depend on where agents live.
     """
     kind = numbers("dtype", dtype)
     torch = library("torch")

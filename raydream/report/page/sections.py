@@ -80,9 +80,10 @@ def said_of(problem: ProblemRecord, topology: TopologyRecord) -> list[str]:
     if problem.cut:
         samples += f" ({problem.cut} {'row' if problem.cut == 1 else 'rows'} left out, so that all own as many)"
     made = words(_made(problem.spec)) if problem.spec else ""
+    single = ", in float32" if problem.dtype == "float32" else ""
     return [
         f"{problem.name}{f' ({made})' if made else ''}: {problem.agents} agents with {samples}, "
-        f"x in {problem.dim_x} and y in {problem.dim_y} dimensions",
+        f"x in {problem.dim_x} and y in {problem.dim_y} dimensions{single}",
         f"network: {topology.name}, λ₂ = {topology.second_eigenvalue:.4g}",
     ]
 
