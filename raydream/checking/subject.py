@@ -25,6 +25,14 @@ def rms(v: Array) -> float:
     return float(np.sqrt(np.mean(np.square(v)))) if v.size else 0.0
 
 
+def coarseness(values: list[float]) -> float:
+    """The relative spacing of the coarsest numbers among which all these are; that of float64 where they are one."""
+    for kind in (np.float16, np.float32):
+        if len(set(values)) > 1 and all(float(kind(value)) == value for value in values):
+            return float(np.finfo(kind).eps)
+    return EPS
+
+
 @dataclass
 class Subject:
     """A problem while it is checked.
@@ -113,7 +121,8 @@ class Subject:
     def rounding(self) -> float:
         """How roughly values and gradients are computed, relative to their size: 1e-16, or 1e-7 in float32."""
         ends = {one.agent: one for one in (self.able[0], self.able[-1])}.values()
-        return max(EPS, *(self._rounding_of(one) for one in ends))
+        return max(*(coarseness([one.value(*point) for point in (self.start, *self.points)]) for one in ends),
+                   *(self._rounding_of(one) for one in ends), EPS)  # fmt: skip
 
     def _rounding_of(self, one: Owned) -> float:
         x, y = self.points[0]

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from raydream.checking.differences import EPS
 from raydream.checking.owned import Owned, asked
-from raydream.checking.subject import Miss, Point, Subject, judged
+from raydream.checking.subject import Miss, Point, Subject, coarseness, judged
 from raydream.checking.verdict import Finding, unchecked
 from raydream.errors import ProblemRaised
 
@@ -92,8 +93,7 @@ def _precision(subject: Subject) -> Finding:
     misses = []
     single = False
     for one in subject.able:
-        values = [one.shard.value(*_copies(point)) for point in subject.points]
-        exact = not all(float(np.float32(value)) == float(value) for value in values)
+        exact = coarseness([one.value(*point) for point in (subject.start, *subject.points)]) == EPS
         for name, part in zip("xy", one.shard.gradient(*_copies(subject.points[0])), strict=True):
             dtype = np.asarray(part).dtype
             short = dtype.kind == "f" and dtype.itemsize < 8
