@@ -76,6 +76,12 @@ class Simplex(_OfRadius):
     def _onto(self, row: Array) -> Array:
         return kernels.onto_simplex(row, self.radius)
 
+    def project_into(self, rows: Array, out: Array) -> None:
+        """`project` of rows of float64, written to `out`; numbers of one row must lie side by side in both."""
+        with np.errstate(all="ignore"):
+            for row, place in zip(rows, out, strict=True):
+                kernels.onto_simplex(row, self.radius, place)
+
     def contains(self, y: npt.ArrayLike, tolerance: float = 1e-9) -> bool:
         rows, slack = _checked(y), tolerance * self.radius
         with np.errstate(all="ignore"):

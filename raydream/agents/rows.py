@@ -8,7 +8,7 @@ import numpy as np
 from raydream.agents.oracle import Oracle
 from raydream.agents.streams import EVERYBODY, Streams, own_purpose
 from raydream.checks import whole
-from raydream.constraints import Constraint, Everything
+from raydream.constraints import Constraint, Everything, Simplex
 from raydream.problems.answers import lent, named
 from raydream.problems.protocol import LocalProblem
 from raydream.topology.mixing import Network
@@ -86,18 +86,23 @@ class Agents:
 
     def descend_ascend(self, Z: Array, S: Array, eta: float, gamma: float) -> Array:
         """One step along S: down by gamma * eta in x, up by eta in y."""
-        Z = Z.copy()
-        self.x(Z)[...] -= gamma * eta * self.x(S)
-        self.y(Z)[...] += eta * self.y(S)
-        return Z
+        moved = np.empty_like(Z)
+        np.subtract(self.x(Z), gamma * eta * self.x(S), out=self.x(moved))
+        np.multiply(self.y(S), eta, out=self.y(moved))
+        self.y(moved)[...] += self.y(Z)
+        return moved
 
     def project(self, Z: Array) -> Array:
         """Each row's y projected on Y."""
         if isinstance(self.constraint, Everything):
             return Z
-        Z = Z.copy()
-        self.y(Z)[...] = self.constraint.project(np.ascontiguousarray(self.y(Z)))
-        return Z
+        found = np.empty_like(Z)
+        self.x(found)[...] = self.x(Z)
+        if isinstance(self.constraint, Simplex) and Z.dtype == np.float64 and Z.flags.c_contiguous:
+            self.constraint.project_into(self.y(Z), self.y(found))
+        else:
+            self.y(found)[...] = self.constraint.project(np.ascontiguousarray(self.y(Z)))
+        return found
 
     def gradient(self, Z: Array, b: int | None = None) -> Array:
         """Each agent's mean gradient over b samples of its own, drawn with replacement, or over its whole shard."""

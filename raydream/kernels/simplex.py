@@ -1,5 +1,7 @@
 """The projection of one vector on the simplex."""
 
+import threading
+
 import numpy as np
 
 from raydream.kernels import plain
@@ -7,11 +9,29 @@ from raydream.kernels.library import address, compiled
 from raydream.types import Array
 
 
-def onto_simplex(y: Array, radius: float) -> Array:
-    """The nearest point of {u >= 0, sum u = radius}, for a C-contiguous vector of float64."""
+class _Scratch(threading.local):
+    """Memory for intermediate vectors, one lot per thread: vectors of the same length come again and again."""
+
+    def __init__(self) -> None:
+        self.vectors = np.empty((2, 0))
+
+    def of(self, size: int) -> Array:
+        """Two vectors."""
+        if self.vectors.shape[1] != size:
+            self.vectors = np.empty((2, size))
+        return self.vectors
+
+
+_SCRATCH = _Scratch()
+
+
+def onto_simplex(y: Array, radius: float, out: Array | None = None) -> Array:
+    """The nearest point of {u >= 0, sum u = radius} to a vector of float64 that lies side by side; in `out` if given."""
+    found = np.empty_like(y) if out is None else out
     library = compiled()
     if library is not None:
-        v, excess, out = np.empty_like(y), np.empty_like(y), np.empty_like(y)
-        if library.onto_simplex(address(y), y.size, radius, address(v), address(excess), address(out)) == 0:
-            return out
-    return plain.onto_simplex(y, radius)
+        v = address(_SCRATCH.of(y.size))
+        if library.onto_simplex(address(y), y.size, radius, v, v + 8 * y.size, address(found)) == 0:
+            return found
+    found[...] = plain.onto_simplex(y, radius)
+    return found
