@@ -26,7 +26,7 @@ _SCRATCH = _Scratch()
 
 
 def onto_simplex(y: Array, radius: float, out: Array | None = None) -> Array:
-    """The nearest point of {u >= 0, sum u = radius} to a vector of float64 that lies side by side; in `out` if given."""
+    """The nearest point of {u >= 0, sum u = radius} to a contiguous vector of float64; in `out` if given."""
     found = np.empty_like(y) if out is None else out
     library = compiled()
     if library is not None:
