@@ -41,12 +41,17 @@ def refuse_wrong(problem: Any, check: bool = True, start: Point | None = None) -
         miss = None if subject is None else next(filter(None, (_miss(subject, one) for one in subject.agents)), None)
         if miss is not None:
             raise ValueError(
-                f"`problem` contradicts itself: agent {miss.agent}: {miss.text.rstrip('.').replace('. ', '; ')}; "
+                f"`problem` contradicts itself: agent {miss.agent}: {_one_sentence(miss.text)}; "
                 "rd.check(problem) or `raydream check` tells more, and check=False (--no-check) runs it as it is."
             )
     with suppress(TypeError):  # what cannot be followed is looked at again
         weakref.finalize(given, _SOUND.discard, id(given)).atexit = False
         _SOUND.add(id(given))
+
+
+def _one_sentence(text: str) -> str:
+    """Several as one."""
+    return "; ".join(part[:1].lower() + part[1:] for part in text.rstrip(".").split(". "))
 
 
 def _subject(problem: Any, start: Point | None) -> Subject | None:
