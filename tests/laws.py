@@ -13,6 +13,7 @@ import pytest
 import raydream as rd
 from raydream.agents import Agents
 from raydream.agents.streams import Streams
+from raydream.algorithms import METHODS
 from raydream.backends.local import LocalSession
 from raydream.backends.protocol import Plan
 from raydream.problems import complete
@@ -43,7 +44,11 @@ METHODS_UNDER_TEST = {
     "sgda": rd.SGDA(**STEPS, b=6),
     "dgda": rd.DGDA(**STEPS),
     "dgda, sampled": rd.DGDA(**STEPS, b=5),
+    "ed-gda": rd.EDGDA(**STEPS),
+    "ed-page": rd.EDPAGE(**STEPS, p=0.4, b=4),
+    "ed-page, large batches": rd.EDPAGE(**STEPS, p=0.3, b=3, b_large=30),
 }
+ONE_MACHINE = tuple(kind for kind in METHODS.values() if kind.facts.one_machine)
 
 
 def assert_same_bits(found, wanted):

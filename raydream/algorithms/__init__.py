@@ -53,6 +53,8 @@ from raydream.algorithms.dgdavr import DGDAVR as DGDAVR
 from raydream.algorithms.gda import GDA as GDA
 from raydream.algorithms.gda import SGDA as SGDA
 from raydream.algorithms.dgda import DGDA as DGDA
+from raydream.algorithms.further.exact_diffusion import EDPAGE as EDPAGE
+from raydream.algorithms.further.exact_diffusion import EDGDA as EDGDA
 # isort: on
 
 METHODS = registered([*globals().values()])

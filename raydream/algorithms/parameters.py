@@ -4,6 +4,7 @@ from math import isqrt
 from typing import Annotated, Any
 
 from raydream.algorithms.tracking import FORMS
+from raydream.constraints import Everything
 from raydream.parameters import Count, Positive, one_of
 from raydream.problems.protocol import Problem
 from raydream.topology.mixing import METHODS as MIXINGS
@@ -53,4 +54,11 @@ def one_machine_only(problem: Problem) -> str | None:
             f"it runs on one machine, and the problem has {problem.agents} agents; "
             "give it `problem.pooled()` and a topology of one agent, such as ring(1)."
         )
+    return None
+
+
+def free_only(problem: Problem) -> str | None:
+    """Why a method that cannot project cannot solve a problem with a constraint on y."""
+    if not isinstance(problem.constraint, Everything):
+        return "its form allows no constraint on y, and the problem has one; use DREAM or GTGDA."
     return None

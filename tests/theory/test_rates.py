@@ -167,6 +167,8 @@ PRINTED = {
     "gda": ("O(N κ² ε⁻²)", "0"),
     "sgda": ("O(κ³ ε⁻⁴)", "0"),
     "dgda": ("stalls where agents differ", "stalls where agents differ"),
+    "ed-page": ("not seen: its abstract has no formula", "not seen: its abstract has no formula"),
+    "ed-gda": ("not stated for minimax problems", "not stated for minimax problems"),
 }
 
 
