@@ -46,6 +46,9 @@ METHODS_UNDER_TEST = {
     "dgda, sampled": rd.DGDA(**STEPS, b=5),
     "ed-gda": rd.EDGDA(**STEPS),
     "ed-page": rd.EDPAGE(**STEPS, p=0.4, b=4),
+    "d-adast": rd.DAdaST(eta=4.0, gamma=0.5),
+    "d-adast, sampled": rd.DAdaST(eta=4.0, gamma=0.5, power_x=0.7, power_y=0.3, b=5),
+    "d-tiada": rd.DTiAda(eta=2.0, gamma=0.5, b=5),
     "ed-page, large batches": rd.EDPAGE(**STEPS, p=0.3, b=3, b_large=30),
 }
 ONE_MACHINE = tuple(kind for kind in METHODS.values() if kind.facts.one_machine)

@@ -55,6 +55,8 @@ from raydream.algorithms.gda import SGDA as SGDA
 from raydream.algorithms.dgda import DGDA as DGDA
 from raydream.algorithms.further.exact_diffusion import EDPAGE as EDPAGE
 from raydream.algorithms.further.exact_diffusion import EDGDA as EDGDA
+from raydream.algorithms.further.dadast import DAdaST as DAdaST
+from raydream.algorithms.further.dadast import DTiAda as DTiAda
 # isort: on
 
 METHODS = registered([*globals().values()])

@@ -89,3 +89,56 @@ def test_the_floor_of_ed_page_falls_with_the_large_batch():
     """Online the error left is that of the large batch: sixteen times as many samples, a quarter of the floor."""
     small, large = (floor_of(rd.EDPAGE(eta=0.05, gamma=0.5, p=0.2, b=8, b_large=size)) for size in (10, 160))
     assert 2.5 < small / large < 6.0
+
+
+# Adaptive steps
+
+
+@pytest.mark.parametrize("constraint", [None, Ball(0.1)], ids=["free", "ball"])
+def test_d_adast_converges_where_d_tiada_does_not(constraint):
+    """On agents that differ ||grad P|| of D-AdaST falls about as t^(-0.4); D-TiAda's stands still, far above it."""
+    game = game_with(constraint)
+    agreed, alone = (go(game, RING, kind(eta=0.3, gamma=3.0), iterations=10_000, record_every=1000).history
+                     for kind in (rd.DAdaST, rd.DTiAda))  # fmt: skip
+    early, late = agreed.grad_norm.iloc[1], agreed.grad_norm.iloc[-1]
+    assert 1.8 < early / late < 4.0 and late < 0.02  # 10^0.4 = 2.5
+    assert alone.grad_norm.iloc[-1] > 5 * late
+    assert alone.grad_norm.iloc[-1] > 0.8 * alone.grad_norm.iloc[-5]
+
+
+def test_the_steps_of_d_adast_come_to_agree():
+    """All agents' sums have the same ratio to their mean in the end; those of D-TiAda keep theirs."""
+    spread = {}
+    for kind in (rd.DAdaST, rd.DTiAda):
+        M = go(game_with(), RING, kind(eta=1.0, gamma=1.0), iterations=3000).arrays["M"]
+        spread[kind] = float((M.max(axis=0) / M.min(axis=0)).max())
+    assert spread[rd.DAdaST] < 1.01 and spread[rd.DTiAda] > 2.0
+
+
+def test_mixing_the_sums_loses_nothing():
+    """W has columns that sum to 1: the mean of M is the mean of all squared gradients so far, mixed or not."""
+    first, second = (trajectory(game_with(), RING, rd.DAdaST(eta=0.3, gamma=0.5), steps) for steps in (1, 2))
+    game, total = game_with(), np.zeros(2)
+    for state in second[:-1]:
+        grads = np.array([np.concatenate(game.local(i).gradient(z[:3], z[3:])) for i, z in enumerate(state["Z"])])
+        total += [np.sum(grads[:, :3] ** 2) / 8, np.sum(grads[:, 3:] ** 2) / 8]
+    np.testing.assert_allclose(second[-1]["M"].mean(axis=0), total, rtol=1e-12)
+    assert np.array_equal(first[-1]["M"], second[1]["M"])
+
+
+def test_d_adast_needs_no_tuning():
+    """The same steps serve the game and its multiple by a thousand, where a fixed step must be a thousandth."""
+    game = game_with()
+    parts = {name: getattr(game.components, name) * 1000.0 for name in "ABCpq"}
+    steep = QuadraticGame(*(parts[name] for name in "ABCpq"))
+    history = go(steep, RING, rd.DAdaST(eta=1.0, gamma=1.0), iterations=2000).history
+    assert history.grad_norm.iloc[-1] < history.grad_norm.iloc[0] / 10
+    assert go(steep, RING, rd.GTGDA(**FAST), iterations=2000).outcome == "diverged"
+
+
+def test_a_gradient_of_0_is_no_step():
+    """Nothing is divided by 0 where an agent begins at a stationary point."""
+    zero = np.zeros((2, 1, 1, 1))
+    game = QuadraticGame(zero + 1.0, zero, zero + 1.0, np.zeros((2, 1, 1)), np.zeros((2, 1, 1)))
+    result = go(game, rd.topology.ring(2), rd.DAdaST(eta=1.0, gamma=1.0), iterations=3, start=([0.0], [0.0]))
+    assert np.array_equal(result.arrays["Z"], np.zeros((2, 2)))

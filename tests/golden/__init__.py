@@ -27,6 +27,8 @@ SETTINGS = {
     "dgda": dict(eta=0.05, gamma=0.3),
     "ed-page": dict(eta=0.05, gamma=0.3, b=4),
     "ed-gda": dict(eta=0.05, gamma=0.3),
+    "d-adast": dict(eta=0.5, gamma=0.3),
+    "d-tiada": dict(eta=0.5, gamma=0.3),
 }
 THINNED = dict(p=0.3, q=0.5, b=3, b_large=7, K0=3, K=2, K_large=4, momentum="paper")
 VARIANTS = {
@@ -42,6 +44,7 @@ ONLINE = {
     "sgda": dict(eta=0.05, gamma=0.3, b=4),
     "dgda": dict(eta=0.05, gamma=0.3, b=4),
     "ed-page": dict(eta=0.05, gamma=0.3, b=4, b_large=16),
+    "d-adast": dict(eta=0.5, gamma=0.3, b=4),
 }
 ITERATIONS = 24
 

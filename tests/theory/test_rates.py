@@ -14,7 +14,7 @@ from raydream.theory.rates import CASES, Order, Rate, Term
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 
-# Written by hand from Table 1 of the DREAM paper; gda, sgda (Lin et al.) and dgda-vr (Zhang et al.) from their papers.
+# Written by hand from Table 1 of the DREAM paper and the remarks at its end; the others from their own papers.
 # method: (SFO, rounds), each a list of powers of (kappa, 1/epsilon, N, m)
 OFFLINE = {
     "dream": ([(0, 0, 1, 0), (2, 2, 0.5, 0)], [(2, 2, 0, 0)]),
@@ -28,6 +28,7 @@ ONLINE = {
     "dm-hsgd": ([(3, 3, 0, 0)], [(3, 3, 0, 0)]),
     "dgda-vr": ([(0, 3, 0, 0)], [(0, 2, 0, 0)]),
     "sgda": ([(3, 4, 0, 0)], []),
+    "d-adast": ([(0, 4, 0, 0)], [(0, 4, 0, 0)]),
 }
 PAPERS = {"offline": OFFLINE, "online": ONLINE}
 EVERY = [(case, name, cost) for case in CASES for name in PAPERS[case] for cost in ("sfo", "rounds")]
@@ -151,9 +152,9 @@ def test_the_orders_agree_with_the_theorem_they_summarise():
 
 
 def test_silence_on_all_but_epsilon_is_noticed():
-    """DGDA-VR's paper states the power of epsilon alone; a method that needs no rounds is silent on nothing."""
+    """Two papers state the power of epsilon alone; a method that needs no rounds is silent on nothing."""
     silent = {name for case in CASES for name, rate in rates(case).items() if rate.sfo.epsilon_alone}
-    assert silent == {"dgda-vr"}
+    assert silent == {"dgda-vr", "d-adast"}
     assert not order("online", "sgda", "rounds").epsilon_alone
 
 
@@ -167,6 +168,8 @@ PRINTED = {
     "gda": ("O(N κ² ε⁻²)", "0"),
     "sgda": ("O(κ³ ε⁻⁴)", "0"),
     "dgda": ("stalls where agents differ", "stalls where agents differ"),
+    "d-adast": ("Õ(ε⁻⁴)", "Õ(ε⁻⁴)"),
+    "d-tiada": ("does not converge where agents differ", "does not converge where agents differ"),
     "ed-page": ("not seen: its abstract has no formula", "not seen: its abstract has no formula"),
     "ed-gda": ("not stated for minimax problems", "not stated for minimax problems"),
 }
