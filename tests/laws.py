@@ -49,6 +49,11 @@ METHODS_UNDER_TEST = {
     "d-adast": rd.DAdaST(eta=4.0, gamma=0.5),
     "d-adast, sampled": rd.DAdaST(eta=4.0, gamma=0.5, power_x=0.7, power_y=0.3, b=5),
     "d-tiada": rd.DTiAda(eta=2.0, gamma=0.5, b=5),
+    "d-gdmax": rd.DGDMax(**STEPS),
+    "d-gdmax, two steps": rd.DGDMax(**STEPS, R=2, rho=0.3),
+    "vrlm": rd.VRLM(**STEPS, Q=5, b=4),
+    "vrlm, storm": rd.VRLM(**STEPS, estimator="storm", beta=0.1, b=4, b_large=9, l1=0.01),
+    "vrlm, whole shards": rd.VRLM(**STEPS, Q=7, b=None, rho=0.3),
     "ed-page, large batches": rd.EDPAGE(**STEPS, p=0.3, b=3, b_large=30),
 }
 ONE_MACHINE = tuple(kind for kind in METHODS.values() if kind.facts.one_machine)

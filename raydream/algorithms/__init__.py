@@ -57,6 +57,8 @@ from raydream.algorithms.further.exact_diffusion import EDPAGE as EDPAGE
 from raydream.algorithms.further.exact_diffusion import EDGDA as EDGDA
 from raydream.algorithms.further.dadast import DAdaST as DAdaST
 from raydream.algorithms.further.dadast import DTiAda as DTiAda
+from raydream.algorithms.further.dgdmax import DGDMax as DGDMax
+from raydream.algorithms.further.vrlm import VRLM as VRLM
 # isort: on
 
 METHODS = registered([*globals().values()])

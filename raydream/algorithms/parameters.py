@@ -21,6 +21,7 @@ LargeBatch = Annotated[Count | None, "samples of a large batch; empty: all of an
 Root = Annotated[str, one_of((ROOT,))]
 Theorem = Annotated[str, one_of((THEOREM,))]
 Form = Annotated[str, one_of(FORMS), "combine, then adapt (one exchange for both arrays), or adapt, then combine (two)"]
+MultiplierStep = Annotated[Positive, "step of the multiplier that brings the agents' y together"]
 MixingKind = Annotated[str, one_of(MIXINGS), "FastMix, or plain gossip"]
 Momentum = Annotated[str, one_of(MOMENTA), "of FastMix: the classical optimum, or as the paper prints it"]
 

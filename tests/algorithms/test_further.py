@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from laws import session_for, states_of
+from spoilt import FrozenEstimates, MixedMultiplier
 
 import raydream as rd
 from raydream.constraints import Ball
@@ -16,6 +17,12 @@ FAST = dict(eta=0.1, gamma=0.6)
 
 def game_with(constraint=None, agents=8, **options):
     return QuadraticGame.random(agents=agents, samples=11, dim_x=3, dim_y=4, constraint=constraint, seed=2, **options)
+
+
+def downward_game():
+    """f_i = -x^2/2 + 2xy - y^2/2 + p_i x + q_i y: f curves down in x, and P up."""
+    one, generator = np.ones((8, 1, 1, 1)), np.random.default_rng(0)
+    return QuadraticGame(-one, 2 * one, one, *generator.normal(size=(2, 8, 1, 1)))
 
 
 def go(problem, topology, method, **options):
@@ -142,3 +149,115 @@ def test_a_gradient_of_0_is_no_step():
     game = QuadraticGame(zero + 1.0, zero, zero + 1.0, np.zeros((2, 1, 1)), np.zeros((2, 1, 1)))
     result = go(game, rd.topology.ring(2), rd.DAdaST(eta=1.0, gamma=1.0), iterations=3, start=([0.0], [0.0]))
     assert np.array_equal(result.arrays["Z"], np.zeros((2, 2)))
+
+
+# Multipliers
+
+MULTIPLIED = {
+    "d-gdmax": rd.DGDMax(**FAST, rho=0.3),
+    "vrlm": rd.VRLM(eta=0.1, gamma=0.3, rho=0.3, Q=4, b=4),
+    "vrlm, storm": rd.VRLM(eta=0.1, gamma=0.3, rho=0.3, estimator="storm", b=None),
+}
+multiplied = pytest.mark.parametrize("method", MULTIPLIED.values(), ids=MULTIPLIED)
+
+
+@pytest.mark.parametrize("constraint", [None, Ball(0.1)], ids=["free", "ball"])
+@multiplied
+def test_the_methods_with_multipliers_solve_the_heterogeneous_game(method, constraint):
+    """||grad P|| < 1e-8, and agreement on a y that nobody ever mixed, also where the constraint is active."""
+    game = game_with(constraint)
+    result = go(game, RING, method, iterations=10_000, target_grad_norm=1e-8)
+    assert result.outcome == "target" and result.history.consensus.iloc[-1] < 1e-12
+    np.testing.assert_allclose(result.y_bar, game.best_response(result.x_bar), atol=1e-6)
+    if constraint is not None:
+        assert np.linalg.norm(result.y_bar) == pytest.approx(0.1, abs=1e-7)
+
+
+@multiplied
+def test_multipliers_have_mean_0_and_trackers_follow_in_x(method):
+    """After every step: l_bar = 0, s_bar = g_bar in x; and the multipliers move."""
+    states = trajectory(game_with(Ball(0.4)), RING, method)
+    for state in states:
+        np.testing.assert_allclose(state["L"].mean(axis=0), 0.0, atol=1e-12)
+        np.testing.assert_allclose(state["S"].mean(axis=0), state["G"][:, :3].mean(axis=0), atol=1e-12)
+    assert (np.abs(states[-1]["L"]).max(axis=1) > 0.01).all()
+
+
+@pytest.mark.parametrize("kind", [rd.DGDMax, rd.VRLM])
+def test_the_multiplier_s_step_has_the_limit_that_is_stated(kind):
+    """Where every C_i is mu I, rho below mu / (1 - lambda_m)^2 converges, and above it does not."""
+    generator = np.random.default_rng(0)
+    alike = np.tile(np.eye(2), (8, 1, 1, 1))
+    game = QuadraticGame(alike, 0 * alike, 0.5 * alike, *generator.normal(size=(2, 8, 1, 2)))
+    limit = 0.5 / (1 - RING.network.smallest_eigenvalue) ** 2
+    more = dict(b=None) if kind is rd.VRLM else dict(R=200)
+    below, above = (
+        go(game, RING, kind(eta=0.2, gamma=1.0, rho=share * limit, **more), iterations=600).history.consensus
+        for share in (0.8, 1.2)
+    )
+    assert below.iloc[-1] < 1e-3 * below.iloc[1] and above.iloc[-1] > 1e3 * above.iloc[1]
+
+
+def test_the_code_s_mixed_multiplier_only_penalises_disagreement():
+    """With l+ = W l + ... VRLM ends at the solution of the penalised problem, worked out here, and P is not solved."""
+    game, rho = game_with(), 0.3
+    result = go(game, RING, MixedMultiplier(eta=0.1, gamma=0.3, rho=rho, b=None), iterations=4000)
+    A, B, C, p, q = (getattr(game.forms, name) for name in "ABCpq")
+    pull = rho * (RING.W.toarray() - np.eye(8))
+    system, right = np.zeros((3 + 32, 3 + 32)), np.zeros(3 + 32)
+    system[:3, :3], right[:3] = A.mean(axis=0), -p.mean(axis=0)
+    for i in range(8):
+        rows = slice(3 + 4 * i, 7 + 4 * i)
+        system[:3, rows], system[rows, :3], right[rows] = B[i] / 8, B[i].T, -q[i]
+        for j in range(8):
+            system[rows, slice(3 + 4 * j, 7 + 4 * j)] = pull[i, j] * np.eye(4) - (C[i] if i == j else 0.0)
+    stall = np.linalg.solve(system, right)
+    np.testing.assert_allclose(result.x_bar, stall[:3], atol=1e-8)
+    np.testing.assert_allclose(result.arrays["Z"][:, 3:], stall[3:].reshape(8, 4), atol=1e-8)
+    assert np.linalg.norm(game.primal_gradient(stall[:3])) > 0.1 and result.history.consensus.iloc[-1] > 0.1
+    assert (
+        go(game, RING, rd.VRLM(eta=0.1, gamma=0.3, rho=rho, b=None), iterations=4000).history.grad_norm.iloc[-1] < 1e-8
+    )
+
+
+def test_the_code_s_frozen_estimates_make_the_step_as_long_as_a_period():
+    """With the old point stored too late no estimate moves between large batches, and the step that counts is Q eta."""
+    long, short = dict(eta=0.1, gamma=0.3, rho=0.3, Q=40, b=4), dict(eta=0.1 / 40, gamma=0.3, rho=0.3 / 40, Q=40, b=4)
+    states = trajectory(game_with(), RING, FrozenEstimates(**long))
+    for t, (old, new) in enumerate(itertools.pairwise(states), start=1):
+        assert np.array_equal(old["G"], new["G"]) == (t % 40 != 0) and not np.array_equal(old["Z"], new["Z"])
+    assert go(game_with(), RING, rd.VRLM(**long), iterations=3000).history.grad_norm.iloc[-1] < 1e-6
+    frozen = go(game_with(), RING, FrozenEstimates(**long), iterations=3000)
+    assert frozen.outcome == "diverged" or not frozen.history.grad_norm.iloc[-1] < 1.0
+    assert go(game_with(), RING, FrozenEstimates(**short), iterations=3000).history.grad_norm.iloc[-1] < 0.5
+
+
+def test_the_proximal_step_of_vrlm_solves_the_regularised_problem():
+    """At the end -grad P is a subgradient of l1 |x|_1: l1 sign(x) where x is not 0, at most l1 where it is."""
+    game, weight = game_with(), 0.3
+    result = go(game, RING, rd.VRLM(eta=0.1, gamma=0.3, rho=0.3, b=None, l1=weight), iterations=4000)
+    slope, x = game.primal_gradient(result.x_bar), result.x_bar
+    zero = np.abs(x) < 1e-12
+    assert zero.any() and not zero.all()
+    np.testing.assert_allclose(slope[~zero], -weight * np.sign(x[~zero]), atol=1e-7)
+    assert (np.abs(slope[zero]) <= weight).all()
+
+
+def test_the_floor_of_vrlm_falls_with_its_batches():
+    """Online: spider's with the large batch, storm's with the step of the estimator and iterates."""
+    steps = dict(eta=0.05, gamma=0.5, rho=0.1)
+    small, large = (floor_of(rd.VRLM(**steps, Q=5, b=8, b_large=size)) for size in (10, 160))
+    assert 2.5 < small / large < 6.0
+    fast, slow = (floor_of(rd.VRLM(**steps, estimator="storm", b=4, b_large=100, beta=beta)) for beta in (1.0, 0.05))
+    assert fast > 1.5 * slow
+
+
+def test_more_inner_steps_allow_a_larger_step_in_x():
+    """D-GDMax's point: where f = -x^2/2 + 2xy - y^2/2 descent-ascent needs gamma < 1, and with y maximised more will do.
+
+    The mean of both gradients' curvatures, -gamma and 1, decides whether x and y spiral in or out.
+    """
+    for R, gamma, solved in ((1, 0.8, True), (1, 1.3, False), (10, 1.3, True)):
+        method = rd.DGDMax(eta=0.05, gamma=gamma, R=R, rho=0.3)
+        result = go(downward_game(), RING, method, iterations=3000)
+        assert (result.history.grad_norm.iloc[-1] < 1e-8) == solved, (R, gamma)

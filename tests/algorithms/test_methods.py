@@ -20,6 +20,7 @@ from reference.gda import gda
 from reference.gtda import gtda
 from reference.gtgda import gtgda
 from reference.gtsrvr import gtsrvr
+from reference.multipliers import dgdmax, vrlm
 
 import raydream as rd
 from raydream.agents import Agents
@@ -44,7 +45,7 @@ RING, ALONE = rd.topology.ring(8), rd.topology.ring(1)
 
 # those whose S tracks all of G, those whose G moves by corrections, and those that on one machine are GDA or SGDA
 TRACKERS = rd.DREAM | rd.GTDA | rd.GTGDA | rd.GTSRVR | rd.DMHSGD | rd.DGDAVR
-CORRECTORS = rd.DREAM | rd.GTSRVR | rd.DMHSGD | rd.DGDAVR | rd.EDPAGE
+CORRECTORS = rd.DREAM | rd.GTSRVR | rd.DMHSGD | rd.DGDAVR | rd.EDPAGE | rd.VRLM
 PLAIN_ALONE = TRACKERS | CORRECTORS | rd.GDA | rd.SGDA | rd.DGDA | rd.EDGDA
 TRACKED = {name: method for name, method in METHODS_UNDER_TEST.items() if isinstance(method, TRACKERS)}
 RECURSIVE = {name: method for name, method in METHODS_UNDER_TEST.items() if isinstance(method, CORRECTORS)}
@@ -90,8 +91,10 @@ def test_every_method_is_under_test():
 FURTHER = {
     rd.DAdaST: partial(adaptive, agree=True),
     rd.DTiAda: partial(adaptive, agree=False),
+    rd.DGDMax: dgdmax,
     rd.EDGDA: exact_diffusion,
     rd.EDPAGE: exact_diffusion,
+    rd.VRLM: vrlm,
 }
 
 
@@ -444,6 +447,14 @@ def bill_of(method, n, coins):
         case rd.DAdaST() | rd.DTiAda():
             yield 0, []
             yield from itertools.repeat((method.b or n, [d + 2 if isinstance(method, rd.DAdaST) else d]))
+        case rd.DGDMax():
+            yield n, []
+            yield from itertools.repeat((n * (method.R + 1), one_frame))
+        case rd.VRLM():
+            large, small = method.b_large or n, 2 * (method.b or n)
+            yield large, []
+            for t in itertools.count(1):
+                yield large if method.estimator == "spider" and t % method.Q == 0 else small, one_frame
         case rd.EDGDA():
             yield n, []
             yield from itertools.repeat((n, [d]))
@@ -502,7 +513,7 @@ def test_one_machine_says_nothing(method):
 # Refusals
 
 
-@pytest.mark.parametrize("kind", [rd.GTDA, rd.GTGDA, rd.GTSRVR, rd.GDA, rd.EDGDA])
+@pytest.mark.parametrize("kind", [rd.GTDA, rd.GTGDA, rd.GTSRVR, rd.GDA, rd.EDGDA, rd.DGDMax])
 def test_finite_sum_methods_refuse_online_problems(kind):
     """There is no whole shard to go through, and the sentence names methods that can do without."""
     game = OnlineQuadraticGame.random(agents=8)
@@ -521,6 +532,7 @@ def test_finite_sum_methods_refuse_online_problems(kind):
         (rd.DGDA(**STEPS), "`b` as"),
         (rd.DREAM(**STEPS), "`b_large` as"),
         (rd.EDPAGE(**STEPS), "`b_large` as"),
+        (rd.VRLM(**STEPS), "`b_large` as"),
         (rd.DAdaST(**STEPS), "`b` as"),
         (rd.DTiAda(**STEPS), "`b` as"),
     ],
@@ -540,6 +552,8 @@ def test_a_whole_shard_cannot_be_had_online(method, missing):
         rd.SGDA(**STEPS, b=8),
         rd.DGDA(**STEPS, b=8),
         rd.EDPAGE(**STEPS, b=4, b_large=50),
+        rd.VRLM(**STEPS, Q=4, b=4, b_large=50, rho=0.3),
+        rd.VRLM(**STEPS, estimator="storm", b=4, b_large=50, rho=0.3),
         rd.DAdaST(eta=1.0, gamma=1.0, b=8),
         rd.DTiAda(eta=1.0, gamma=1.0, b=8),
     ],
@@ -709,6 +723,9 @@ SENTENCES = {
     "decay": (-1, "`decay` must be positive; got -1."),
     "power_x": (0, "`power_x` must be in (0, 1]; got 0."),
     "power_y": (1.5, "`power_y` must be in (0, 1]; got 1.5."),
+    "rho": (0, "`rho` must be positive; got 0."),
+    "l1": (-1, "`l1` must not be negative; got -1."),
+    "estimator": ("storms", "`estimator` must be one of 'spider', 'storm'; got 'storms'. Did you mean 'storm'?"),
     "b": (0, "`b` must be at least 1; got 0."),
     "b0": (2.5, "`b0` must be a whole number; got 2.5."),
     "b_large": (True, "`b_large` must be a whole number; got True."),

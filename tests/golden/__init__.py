@@ -29,6 +29,8 @@ SETTINGS = {
     "ed-gda": dict(eta=0.05, gamma=0.3),
     "d-adast": dict(eta=0.5, gamma=0.3),
     "d-tiada": dict(eta=0.5, gamma=0.3),
+    "d-gdmax": dict(eta=0.05, gamma=0.3, R=3),
+    "vrlm": dict(eta=0.05, gamma=0.3, Q=5, b=4),
 }
 THINNED = dict(p=0.3, q=0.5, b=3, b_large=7, K0=3, K=2, K_large=4, momentum="paper")
 VARIANTS = {
@@ -45,6 +47,7 @@ ONLINE = {
     "dgda": dict(eta=0.05, gamma=0.3, b=4),
     "ed-page": dict(eta=0.05, gamma=0.3, b=4, b_large=16),
     "d-adast": dict(eta=0.5, gamma=0.3, b=4),
+    "vrlm": dict(eta=0.05, gamma=0.3, estimator="storm", b=4, b_large=16, l1=0.01),
 }
 ITERATIONS = 24
 
