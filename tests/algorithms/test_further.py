@@ -253,11 +253,11 @@ def test_the_floor_of_vrlm_falls_with_its_batches():
 
 
 def test_more_inner_steps_allow_a_larger_step_in_x():
-    """D-GDMax's point: where f = -x^2/2 + 2xy - y^2/2 descent-ascent needs gamma < 1, and with y maximised more will do.
+    """D-GDMax: where f = -x^2/2 + 2xy - y^2/2 descent-ascent needs gamma < 1; with y maximised more will do.
 
     The mean of both gradients' curvatures, -gamma and 1, decides whether x and y spiral in or out.
     """
-    for R, gamma, solved in ((1, 0.8, True), (1, 1.3, False), (10, 1.3, True)):
+    for R, gamma, solved in ((1, 0.7, True), (1, 1.3, False), (10, 1.3, True)):
         method = rd.DGDMax(eta=0.05, gamma=gamma, R=R, rho=0.3)
         result = go(downward_game(), RING, method, iterations=3000)
         assert (result.history.grad_norm.iloc[-1] < 1e-8) == solved, (R, gamma)
