@@ -54,6 +54,12 @@ METHODS_UNDER_TEST = {
     "vrlm": rd.VRLM(**STEPS, Q=5, b=4),
     "vrlm, storm": rd.VRLM(**STEPS, estimator="storm", beta=0.1, b=4, b_large=9, l1=0.01),
     "vrlm, whole shards": rd.VRLM(**STEPS, Q=7, b=None, rho=0.3),
+    "dm-gda": rd.DMGDA(**STEPS, b=4, b0=9, beta=0.1),
+    "dm-gda, whole shards": rd.DMGDA(**STEPS, alpha=1.0, b=None, b0=None),
+    "dposg": rd.DPOSG(**STEPS),
+    "dposg, sampled": rd.DPOSG(**STEPS, b=5),
+    "sreda": rd.SREDA(**STEPS, longest=0.02, Q=5, b=6),
+    "sreda, whole shards": rd.SREDA(**STEPS, longest=None, R=2, Q=7, b=None),
     "ed-page, large batches": rd.EDPAGE(**STEPS, p=0.3, b=3, b_large=30),
 }
 ONE_MACHINE = tuple(kind for kind in METHODS.values() if kind.facts.one_machine)

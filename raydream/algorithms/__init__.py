@@ -59,6 +59,9 @@ from raydream.algorithms.further.dadast import DAdaST as DAdaST
 from raydream.algorithms.further.dadast import DTiAda as DTiAda
 from raydream.algorithms.further.dgdmax import DGDMax as DGDMax
 from raydream.algorithms.further.vrlm import VRLM as VRLM
+from raydream.algorithms.further.dmgda import DMGDA as DMGDA
+from raydream.algorithms.further.dposg import DPOSG as DPOSG
+from raydream.algorithms.further.sreda import SREDA as SREDA
 # isort: on
 
 METHODS = registered([*globals().values()])

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from raydream.algorithms.tracking import FORMS
 from raydream.constraints import Everything
-from raydream.parameters import Count, Positive, one_of
+from raydream.parameters import Count, Positive, Probability, one_of
 from raydream.problems.protocol import Problem
 from raydream.topology.mixing import METHODS as MIXINGS
 from raydream.topology.mixing import MOMENTA
@@ -18,6 +18,7 @@ Ratio = Annotated[Positive, "the descent step in x is gamma eta"]
 Batch = Annotated[Count | None, "samples of a batch; empty: all of an agent's"]
 Correction = Annotated[Count | None, "samples of a correction"]
 LargeBatch = Annotated[Count | None, "samples of a large batch; empty: all of an agent's"]
+Share = Annotated[Probability, "share of the way that the iterates go"]
 Root = Annotated[str, one_of((ROOT,))]
 Theorem = Annotated[str, one_of((THEOREM,))]
 Form = Annotated[str, one_of(FORMS), "combine, then adapt (one exchange for both arrays), or adapt, then combine (two)"]

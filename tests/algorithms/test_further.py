@@ -261,3 +261,110 @@ def test_more_inner_steps_allow_a_larger_step_in_x():
         method = rd.DGDMax(eta=0.05, gamma=gamma, R=R, rho=0.3)
         result = go(downward_game(), RING, method, iterations=3000)
         assert (result.history.grad_norm.iloc[-1] < 1e-8) == solved, (R, gamma)
+
+
+# Momentum on the iterates
+
+
+@pytest.mark.parametrize("constraint", [None, Ball(0.1)], ids=["free", "ball"])
+def test_dm_gda_on_whole_shards_solves_the_heterogeneous_game(constraint):
+    """||grad P|| < 1e-10; half of the way each time takes about twice as long as all of it."""
+    spent = []
+    for alpha in (1.0, 0.5):
+        method = rd.DMGDA(**FAST, alpha=alpha, b=None, b0=None)
+        result = go(game_with(constraint), RING, method, iterations=2000, record_every=10, target_grad_norm=1e-10)
+        assert result.outcome == "target" and result.history.consensus.iloc[-1] < 1e-16
+        spent.append(result.history.iteration.iloc[-1])
+    assert 1.5 < spent[1] / spent[0] < 2.5
+
+
+def test_dm_gda_solves_the_game_of_polyak_and_lojasiewicz():
+    """Its paper's setting: no strong concavity in y."""
+    game = rd.problems.PLGame.random(agents=8, seed=1)
+    method = rd.DMGDA(eta=0.1, gamma=0.1, alpha=1.0, b=None, b0=None)
+    assert go(game, RING, method, iterations=20_000, target_grad_norm=1e-8).outcome == "target"
+
+
+def test_dm_gda_that_goes_all_the_way_is_dm_hsgd_with_the_iterates_mixed_first():
+    """alpha = 1: x+ = W x - gamma eta u in the place of W (x - gamma eta u); the same estimator and tracker."""
+    game, sampling = game_with(Ball(0.3)), dict(beta=0.2, b=4, b0=9)
+    first, second = (trajectory(game, RING, kind, 1) for kind in
+                     (rd.DMGDA(**FAST, alpha=1.0, **sampling), rd.DMHSGD(**FAST, **sampling)))  # fmt: skip
+    assert all(np.array_equal(first[0][name], second[0][name]) for name in "ZGS")
+    W, Z, S = RING.W.toarray(), first[0]["Z"], first[0]["S"]
+    np.testing.assert_allclose(first[1]["Z"][:, :3], W @ Z[:, :3] - 0.06 * S[:, :3], atol=1e-13)
+    np.testing.assert_allclose(second[1]["Z"][:, :3], W @ (Z[:, :3] - 0.06 * S[:, :3]), atol=1e-13)
+
+
+def test_the_floor_of_dm_gda_falls_with_beta():
+    """A twentieth of beta leaves clearly less noise."""
+    steps = dict(eta=0.1, gamma=0.5, alpha=0.5, b=4, b0=100)
+    assert floor_of(rd.DMGDA(**steps, beta=1.0)) > 1.5 * floor_of(rd.DMGDA(**steps, beta=0.05))
+
+
+# The optimistic baseline
+
+
+def test_dposg_is_biased_where_agents_differ_and_not_where_they_are_alike():
+    """It stands still far from the solution, less far with a smaller step; eight copies of one agent are solved."""
+    game = game_with()
+    stalls = [go(game, RING, rd.DPOSG(eta=eta, gamma=0.6), iterations=steps, record_every=500).history
+              for eta, steps in ((0.1, 2000), (0.01, 8000))]  # fmt: skip
+    assert stalls[0].grad_norm.iloc[-1] > 0.1 > stalls[1].grad_norm.iloc[-1] > 1e-3
+    assert all(abs(one.grad_norm.iloc[-1] - one.grad_norm.iloc[-2]) < 1e-4 for one in stalls)
+    whole = game.pooled()
+    copies = QuadraticGame(*(np.repeat(getattr(whole.components, name), 8, axis=0) for name in "ABCpq"))
+    for problem in (copies, whole):
+        network = RING if problem.agents == 8 else rd.topology.ring(1)
+        assert go(problem, network, rd.DPOSG(**FAST), iterations=800, target_grad_norm=1e-10).outcome == "target"
+
+
+def test_looking_ahead_steadies_a_game_that_circles():
+    """f = xy - y^2/2000: descent-ascent with equal steps spirals out, the optimistic method in."""
+    one = np.ones((1, 1, 1, 1))
+    game = QuadraticGame(0 * one, one, 1e-3 * one, np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))
+    alone = rd.topology.ring(1)
+    circling, steady = (go(game, alone, kind(eta=0.2, gamma=1.0), iterations=2000, start=([1.0], [0.0])).arrays["Z"]
+                        for kind in (rd.GDA, rd.DPOSG))  # fmt: skip
+    assert np.abs(circling).max() > 1e6 and np.abs(steady).max() < 1e-6
+
+
+# SREDA
+
+
+@pytest.mark.parametrize("constraint", [None, Ball(0.1)], ids=["free", "ball"])
+@pytest.mark.parametrize("b", [None, 8])
+def test_sreda_solves_the_game_on_one_machine(b, constraint):
+    """||grad P|| < 1e-10, also with sampled corrections: as the steps shrink, so does their noise."""
+    game = game_with(constraint).pooled()
+    method = rd.SREDA(**FAST, b=b, Q=8)
+    result = go(game, rd.topology.ring(1), method, iterations=2000, target_grad_norm=1e-10)
+    assert result.outcome == "target" and result.ledger.rounds == 0
+
+
+def test_no_step_of_sreda_in_x_is_longer_than_allowed():
+    """Far from the solution every step has that length, near it they are gamma eta times the gradient."""
+    states = trajectory(game_with().pooled(), rd.topology.ring(1), rd.SREDA(**FAST, longest=0.01, b=None), 300)
+    steps = [np.linalg.norm(new["Z"][0, :3] - old["Z"][0, :3]) for old, new in itertools.pairwise(states)]
+    assert max(steps) <= 0.01 * (1 + 1e-12) and sum(np.isclose(steps, 0.01)) > 20
+    np.testing.assert_allclose(steps[-1], 0.06 * np.linalg.norm(states[-2]["G"][0, :3]), rtol=1e-9)
+    assert steps[-1] < 0.005
+
+
+def test_the_estimates_of_sreda_are_exact_on_all_samples():
+    """b = b' = all: g is the gradient at the point that is kept, whatever the inner steps did."""
+    game = game_with(Ball(0.3)).pooled()
+    for state in trajectory(game, rd.topology.ring(1), rd.SREDA(**FAST, b=None), 30):
+        exact = np.concatenate(game.local(0).gradient(state["Z"][0, :3], state["Z"][0, 3:]))
+        np.testing.assert_allclose(state["G"][0], exact, atol=1e-12)
+
+
+def test_the_floor_of_sreda_falls_with_the_large_batch():
+    """Online, on one machine: sixteen times as many samples, a quarter of the floor."""
+    game = OnlineQuadraticGame.random(agents=4, dim_x=3, dim_y=4, sigma=1.0, heterogeneity=0.0, seed=4).pooled()
+    floors = []
+    for size in (20, 320):
+        method = rd.SREDA(eta=0.05, gamma=0.5, R=2, Q=5, b=16, b_large=size)
+        history = go(game, rd.topology.ring(1), method, iterations=2000, record_every=5).history
+        floors.append(float(np.sqrt((history.grad_norm[history.iteration > 500] ** 2).mean())))
+    assert 2.5 < floors[0] / floors[1] < 6.0

@@ -14,13 +14,16 @@ from laws import METHODS_UNDER_TEST, ONE_MACHINE, STEPS, Witness, coins_of, driv
 from reference.dadast import adaptive
 from reference.dgda import dgda
 from reference.dgdavr import dgdavr
+from reference.dmgda import dmgda
 from reference.dmhsgd import dmhsgd
+from reference.dposg import dposg
 from reference.exact_diffusion import exact_diffusion
 from reference.gda import gda
 from reference.gtda import gtda
 from reference.gtgda import gtgda
 from reference.gtsrvr import gtsrvr
 from reference.multipliers import dgdmax, vrlm
+from reference.sreda import sreda
 
 import raydream as rd
 from raydream.agents import Agents
@@ -44,8 +47,8 @@ from raydream.studies.setting import needs_one_machine
 RING, ALONE = rd.topology.ring(8), rd.topology.ring(1)
 
 # those whose S tracks all of G, those whose G moves by corrections, and those that on one machine are GDA or SGDA
-TRACKERS = rd.DREAM | rd.GTDA | rd.GTGDA | rd.GTSRVR | rd.DMHSGD | rd.DGDAVR
-CORRECTORS = rd.DREAM | rd.GTSRVR | rd.DMHSGD | rd.DGDAVR | rd.EDPAGE | rd.VRLM
+TRACKERS = rd.DREAM | rd.GTDA | rd.GTGDA | rd.GTSRVR | rd.DMHSGD | rd.DGDAVR | rd.DMGDA
+CORRECTORS = rd.DREAM | rd.GTSRVR | rd.DMHSGD | rd.DGDAVR | rd.EDPAGE | rd.VRLM | rd.DMGDA
 PLAIN_ALONE = TRACKERS | CORRECTORS | rd.GDA | rd.SGDA | rd.DGDA | rd.EDGDA
 TRACKED = {name: method for name, method in METHODS_UNDER_TEST.items() if isinstance(method, TRACKERS)}
 RECURSIVE = {name: method for name, method in METHODS_UNDER_TEST.items() if isinstance(method, CORRECTORS)}
@@ -92,8 +95,11 @@ FURTHER = {
     rd.DAdaST: partial(adaptive, agree=True),
     rd.DTiAda: partial(adaptive, agree=False),
     rd.DGDMax: dgdmax,
+    rd.DMGDA: dmgda,
+    rd.DPOSG: dposg,
     rd.EDGDA: exact_diffusion,
     rd.EDPAGE: exact_diffusion,
+    rd.SREDA: sreda,
     rd.VRLM: vrlm,
 }
 
@@ -455,6 +461,16 @@ def bill_of(method, n, coins):
             yield large, []
             for t in itertools.count(1):
                 yield large if method.estimator == "spider" and t % method.Q == 0 else small, one_frame
+        case rd.DMGDA():
+            yield method.b0 or n, [d]
+            yield from itertools.repeat((2 * (method.b or n), two_frames))
+        case rd.DPOSG():
+            yield from itertools.chain([(method.b or n, [])], itertools.repeat((method.b or n, [d])))
+        case rd.SREDA():
+            large = method.b_large or n
+            yield large, []
+            for t in itertools.count(1):
+                yield 2 * (method.b or n) * (method.R + 1) + (large if t % method.Q == 0 else 0), []
         case rd.EDGDA():
             yield n, []
             yield from itertools.repeat((n, [d]))
@@ -532,6 +548,9 @@ def test_finite_sum_methods_refuse_online_problems(kind):
         (rd.DGDA(**STEPS), "`b` as"),
         (rd.DREAM(**STEPS), "`b_large` as"),
         (rd.EDPAGE(**STEPS), "`b_large` as"),
+        (rd.DMGDA(**STEPS, b0=None), "`b0` as"),
+        (rd.DPOSG(**STEPS), "`b` as"),
+        (rd.SREDA(**STEPS), "`b_large` as"),
         (rd.VRLM(**STEPS), "`b_large` as"),
         (rd.DAdaST(**STEPS), "`b` as"),
         (rd.DTiAda(**STEPS), "`b` as"),
@@ -552,6 +571,9 @@ def test_a_whole_shard_cannot_be_had_online(method, missing):
         rd.SGDA(**STEPS, b=8),
         rd.DGDA(**STEPS, b=8),
         rd.EDPAGE(**STEPS, b=4, b_large=50),
+        rd.DMGDA(**STEPS, b=4, b0=50),
+        rd.DPOSG(**STEPS, b=8),
+        rd.SREDA(**STEPS, Q=8, b=20, b_large=100),
         rd.VRLM(**STEPS, Q=4, b=4, b_large=50, rho=0.3),
         rd.VRLM(**STEPS, estimator="storm", b=4, b_large=50, rho=0.3),
         rd.DAdaST(eta=1.0, gamma=1.0, b=8),
@@ -726,6 +748,8 @@ SENTENCES = {
     "rho": (0, "`rho` must be positive; got 0."),
     "l1": (-1, "`l1` must not be negative; got -1."),
     "estimator": ("storms", "`estimator` must be one of 'spider', 'storm'; got 'storms'. Did you mean 'storm'?"),
+    "alpha": (1.5, "`alpha` must be in (0, 1]; got 1.5."),
+    "longest": (0, "`longest` must be positive; got 0."),
     "b": (0, "`b` must be at least 1; got 0."),
     "b0": (2.5, "`b0` must be a whole number; got 2.5."),
     "b_large": (True, "`b_large` must be a whole number; got True."),
@@ -830,7 +854,7 @@ def test_the_registry_is_read_from_the_classes_own_facts():
 
 def test_one_machine_is_said_in_one_place():
     """By the facts, of a method, its class or an heir; words alone decide nothing."""
-    assert {name for name, kind in METHODS.items() if needs_one_machine(kind)} == {"gda", "sgda"}
+    assert {name for name, kind in METHODS.items() if needs_one_machine(kind)} == {"gda", "sgda", "sreda"}
     assert needs_one_machine(rd.GDA(**STEPS)) and not needs_one_machine(rd.DREAM(**STEPS))
 
     class Wordy:
@@ -858,8 +882,9 @@ def test_the_paper_counts_the_rounds_that_carry_the_tracker(method):
     result = go(problem, topology, method, iterations=12, record_every=1)
     columns = {name: result.history[name].to_numpy(dtype=float) for name in result.history.columns}
     found = paper_columns(columns, result.config)
-    if method.facts.counting.untracked is not None:
-        alone = {rd.DREAM: 2, rd.DMHSGD: 1}.get(type(method), int(getattr(method, "form", "") == "atc"))
+    counting = method.facts.counting
+    if counting and counting.untracked:
+        alone = {rd.DREAM: 2, rd.DMHSGD: 1, rd.DMGDA: 1}.get(type(method), int(getattr(method, "form", "") == "atc"))
         assert np.array_equal(found["rounds_paper"], columns["rounds"] - alone * columns["iteration"])
     else:
         assert ("rounds_paper" in found) == method.facts.one_machine

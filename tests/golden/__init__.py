@@ -31,6 +31,9 @@ SETTINGS = {
     "d-tiada": dict(eta=0.5, gamma=0.3),
     "d-gdmax": dict(eta=0.05, gamma=0.3, R=3),
     "vrlm": dict(eta=0.05, gamma=0.3, Q=5, b=4),
+    "dm-gda": dict(eta=0.05, gamma=0.3, b=4, b0=16),
+    "dposg": dict(eta=0.05, gamma=0.3),
+    "sreda": dict(eta=0.05, gamma=0.3, R=3, Q=5, b=4),
 }
 THINNED = dict(p=0.3, q=0.5, b=3, b_large=7, K0=3, K=2, K_large=4, momentum="paper")
 VARIANTS = {
@@ -48,6 +51,9 @@ ONLINE = {
     "ed-page": dict(eta=0.05, gamma=0.3, b=4, b_large=16),
     "d-adast": dict(eta=0.5, gamma=0.3, b=4),
     "vrlm": dict(eta=0.05, gamma=0.3, estimator="storm", b=4, b_large=16, l1=0.01),
+    "dm-gda": dict(eta=0.05, gamma=0.3, b=4, b0=16),
+    "dposg": dict(eta=0.05, gamma=0.3, b=4),
+    "sreda": dict(eta=0.05, gamma=0.3, R=3, Q=5, b=4, b_large=16),
 }
 ITERATIONS = 24
 

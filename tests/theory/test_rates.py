@@ -22,6 +22,7 @@ OFFLINE = {
     "gt-gda": ([("p", 2, 1, 0)], [("q", 2, 0, 0)]),
     "gt-srvr": ([(0, 0, 1, 0), ("p", 2, 0.5, 0.5)], [("q", 2, 0, 0)]),
     "gda": ([(2, 2, 1, 0)], []),
+    "sreda": ([(2, 2, 0.5, 0)], []),
     "d-gdmax": ([(2.5, 2, 1, 0)], [("q", 2, 0, 0)]),
     "vrlm": ([(0, 0, 1, 0), (2, 2, 0.5, 0.5)], [(2, 2, 0, 0)]),
 }
@@ -32,6 +33,8 @@ ONLINE = {
     "sgda": ([(3, 4, 0, 0)], []),
     "d-adast": ([(0, 4, 0, 0)], [(0, 4, 0, 0)]),
     "vrlm": ([(3, 3, 0, 0)], [(2, 2, 0, 0)]),
+    "dm-gda": ([(3, 3, 0, 0)], [(3, 3, 0, 0)]),
+    "sreda": ([(3, 3, 0, 0)], []),
 }
 PAPERS = {"offline": OFFLINE, "online": ONLINE}
 EVERY = [(case, name, cost) for case in CASES for name in PAPERS[case] for cost in ("sfo", "rounds")]
@@ -175,6 +178,9 @@ PRINTED = {
     "d-tiada": ("does not converge where agents differ", "does not converge where agents differ"),
     "d-gdmax": ("O(N κ^2.5 ε⁻²)", "O(κ^q ε⁻²)"),
     "vrlm": ("O(N + √(mN) κ² ε⁻²) offline, O(κ³ ε⁻³) online", "O(κ² ε⁻²)"),
+    "dm-gda": ("O(κ³ ε⁻³)", "O(κ³ ε⁻³)"),
+    "dposg": ("stalls where agents differ", "stalls where agents differ"),
+    "sreda": ("O(√N κ² ε⁻²) offline, O(κ³ ε⁻³) online", "0"),
     "ed-page": ("not seen: its abstract has no formula", "not seen: its abstract has no formula"),
     "ed-gda": ("not stated for minimax problems", "not stated for minimax problems"),
 }
