@@ -60,6 +60,12 @@ METHODS_UNDER_TEST = {
     "dposg, sampled": rd.DPOSG(**STEPS, b=5),
     "sreda": rd.SREDA(**STEPS, longest=0.02, Q=5, b=6),
     "sreda, whole shards": rd.SREDA(**STEPS, longest=None, R=2, Q=7, b=None),
+    "k-gt-minimax": rd.KGTMinimax(**STEPS, local_steps=3),
+    "k-gt-minimax, sampled": rd.KGTMinimax(**STEPS, local_steps=2, alpha=0.8, b=5),
+    "catalyst-dream": rd.CatalystDREAM(**STEPS, p=0.4, b=4, K=2, T=7),
+    "catalyst-dream, by gossip": rd.CatalystDREAM(**STEPS, p=0.6, b=4, K=1, mixing="gossip", prox=3.0, T=4),
+    "sapd-plus": rd.SAPDPlus(**STEPS, b=None, T=4),
+    "sapd-plus, sampled": rd.SAPDPlus(**STEPS, theta=0.5, prox=0.3, T=5, b=20),
     "ed-page, large batches": rd.EDPAGE(**STEPS, p=0.3, b=3, b_large=30),
 }
 ONE_MACHINE = tuple(kind for kind in METHODS.values() if kind.facts.one_machine)

@@ -62,6 +62,9 @@ from raydream.algorithms.further.vrlm import VRLM as VRLM
 from raydream.algorithms.further.dmgda import DMGDA as DMGDA
 from raydream.algorithms.further.dposg import DPOSG as DPOSG
 from raydream.algorithms.further.sreda import SREDA as SREDA
+from raydream.algorithms.further.kgt import KGTMinimax as KGTMinimax
+from raydream.algorithms.further.catalyst import CatalystDREAM as CatalystDREAM
+from raydream.algorithms.further.sapd import SAPDPlus as SAPDPlus
 # isort: on
 
 METHODS = registered([*globals().values()])

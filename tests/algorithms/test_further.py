@@ -368,3 +368,114 @@ def test_the_floor_of_sreda_falls_with_the_large_batch():
         history = go(game, rd.topology.ring(1), method, iterations=2000, record_every=5).history
         floors.append(float(np.sqrt((history.grad_norm[history.iteration > 500] ** 2).mean())))
     assert 2.5 < floors[0] / floors[1] < 6.0
+
+
+# Local steps
+
+
+@pytest.mark.parametrize("constraint", [None, Ball(0.1)], ids=["free", "ball"])
+def test_k_gt_minimax_solves_the_heterogeneous_game_with_local_steps(constraint):
+    """||grad P|| < 1e-10 with one and with five local steps, which need fewer rounds."""
+    rounds = {}
+    for local_steps in (1, 5):
+        method = rd.KGTMinimax(eta=0.03, gamma=0.6, local_steps=local_steps)
+        result = go(game_with(constraint), RING, method, iterations=4000, record_every=10, target_grad_norm=1e-10)
+        assert result.outcome == "target" and result.history.consensus.iloc[-1] < 1e-16
+        rounds[local_steps] = result.ledger.rounds
+    assert rounds[5] < rounds[1] / 2
+
+
+def test_without_its_corrections_local_steps_lead_astray():
+    """The same local steps with c = 0 stall far from the solution: what the corrections are for."""
+
+    class Uncorrected(rd.KGTMinimax):
+        def step(self, s, agents, t, coin):
+            new = yield from super().step(s, agents, t, coin)
+            return type(new)(new.Z, 0 * new.C)
+
+    history = go(game_with(), RING, Uncorrected(eta=0.03, gamma=0.6), iterations=1000).history
+    assert history.grad_norm.iloc[-1] > 0.1
+
+
+def test_corrections_have_mean_0_and_with_one_local_step_they_make_a_tracker():
+    """c_bar = 0; and for local_steps = 1, s = g + c obeys s+ = W s + g+ - g from s_0 = W g_0."""
+    for local_steps in (1, 4):
+        for state in trajectory(game_with(Ball(0.4)), RING, rd.KGTMinimax(**FAST, local_steps=local_steps)):
+            np.testing.assert_allclose(state["C"].mean(axis=0), 0.0, atol=1e-12)
+    game, W, last = game_with(), RING.W.toarray(), None
+    for state in trajectory(game, RING, rd.KGTMinimax(**FAST, local_steps=1)):
+        G = np.array([np.concatenate(game.local(i).gradient(z[:3], z[3:])) for i, z in enumerate(state["Z"])])
+        S = G + state["C"]
+        np.testing.assert_allclose(S, W @ G if last is None else W @ last[1] + G - last[0], atol=1e-12)
+        last = G, S
+
+
+def test_the_floor_of_k_gt_minimax_falls_with_the_batch():
+    """Online a batch of sixteen times as many samples leaves a quarter of the noise."""
+    small, large = (floor_of(rd.KGTMinimax(eta=0.02, gamma=0.5, local_steps=3, b=size)) for size in (2, 32))
+    assert 3.0 < small / large < 5.5
+
+
+# Proximal points
+
+
+@pytest.mark.parametrize("constraint", [None, Ball(0.1)], ids=["free", "ball"])
+def test_catalyst_dream_solves_the_heterogeneous_game(constraint):
+    """||grad P|| < 1e-10: the anchor comes to rest where P does."""
+    method = rd.CatalystDREAM(**FAST, p=0.3, b=4, K=3, prox=1.0, T=10)
+    result = go(game_with(constraint), RING, method, iterations=2000, target_grad_norm=1e-10)
+    assert result.outcome == "target"
+
+
+def test_catalyst_dream_whose_anchor_always_follows_is_dream():
+    """T = 1: x is at its anchor at every step, and nothing is added; the same bits."""
+    given = dict(eta=0.05, gamma=0.5, p=0.4, b=3, K=2)
+    for first, second in zip(
+        trajectory(game_with(Ball(0.3)), RING, rd.CatalystDREAM(**given, prox=5.0, T=1)),
+        trajectory(game_with(Ball(0.3)), RING, rd.DREAM(**given)),
+        strict=True,
+    ):
+        assert all(np.array_equal(first[name], second[name]) for name in "ZGS")
+
+
+@pytest.mark.parametrize("kind", [rd.CatalystDREAM, rd.SAPDPlus])
+def test_a_proximal_term_lifts_the_limit_of_the_step_in_x(kind):
+    """f = -x^2/2 + 2xy - y^2/2: descent-ascent needs gamma < 1, and with prox = 3 ten times as much will do."""
+    alone = kind is rd.SAPDPlus
+    home = (downward_game().pooled(), rd.topology.ring(1)) if alone else (downward_game(), rd.topology.complete(8))
+    plain = rd.GDA(eta=0.02, gamma=10.0) if alone else rd.DREAM(eta=0.02, gamma=10.0, p=1.0, K=2)
+    more = dict(b=None, theta=0.0) if alone else dict(p=1.0, K=2)
+    assert not go(*home, plain, iterations=3000).history.grad_norm.iloc[-1] < 1.0
+    method = kind(eta=0.02, gamma=10.0, prox=3.0, T=50, **more)
+    assert go(*home, method, iterations=3000).history.grad_norm.iloc[-1] < 1e-8
+
+
+@pytest.mark.parametrize("constraint", [None, Ball(0.1)], ids=["free", "ball"])
+def test_sapd_plus_solves_the_game_on_one_machine(constraint):
+    """||grad P|| < 1e-10 on all samples, without a round."""
+    game = game_with(constraint).pooled()
+    method = rd.SAPDPlus(**FAST, b=None, T=10)
+    result = go(game, rd.topology.ring(1), method, iterations=3000, target_grad_norm=1e-10)
+    assert result.outcome == "target" and result.ledger.rounds == 0
+
+
+def test_the_floors_of_the_proximal_methods_fall_with_their_batches():
+    """Online: sixteen times the large batch, or the batch, leaves about a quarter."""
+    given = dict(eta=0.05, gamma=0.5, K=1, T=10)
+    small, large = (floor_of(rd.CatalystDREAM(**given, p=0.2, b=8, b_large=size)) for size in (10, 160))
+    assert 2.5 < small / large < 6.0
+    game = OnlineQuadraticGame.random(agents=4, dim_x=3, dim_y=4, sigma=1.0, heterogeneity=0.0, seed=4).pooled()
+    floors = []
+    for size in (4, 64):
+        history = go(game, rd.topology.ring(1), rd.SAPDPlus(eta=0.05, gamma=0.5, T=10, b=size), iterations=3000,
+                     record_every=5).history  # fmt: skip
+        floors.append(float(np.sqrt((history.grad_norm[history.iteration > 1000] ** 2).mean())))
+    assert 3.0 < floors[0] / floors[1] < 5.5
+
+
+def test_dream_and_its_proximal_form_solve_the_game_of_polyak_and_lojasiewicz():
+    """The DREAM paper's claim for y-PL functions without a constraint."""
+    game = rd.problems.PLGame.random(agents=8, seed=1)
+    for kind, more in ((rd.DREAM, {}), (rd.CatalystDREAM, {"prox": 0.5, "T": 20})):
+        method = kind(eta=0.1, gamma=0.1, p=0.3, b=8, K=2, **more)
+        assert go(game, RING, method, iterations=20_000, target_grad_norm=1e-8).outcome == "target"

@@ -11,6 +11,7 @@ from typing import Literal, Optional, Union
 import numpy as np
 import pytest
 from laws import METHODS_UNDER_TEST, ONE_MACHINE, STEPS, Witness, coins_of, drive_in_blocks, session_for, states_of
+from reference.anchored import catalyst, sapd
 from reference.dadast import adaptive
 from reference.dgda import dgda
 from reference.dgdavr import dgdavr
@@ -22,6 +23,7 @@ from reference.gda import gda
 from reference.gtda import gtda
 from reference.gtgda import gtgda
 from reference.gtsrvr import gtsrvr
+from reference.kgt import kgt
 from reference.multipliers import dgdmax, vrlm
 from reference.sreda import sreda
 
@@ -92,6 +94,7 @@ def test_every_method_is_under_test():
 # The matrix forms
 
 FURTHER = {
+    rd.CatalystDREAM: catalyst,
     rd.DAdaST: partial(adaptive, agree=True),
     rd.DTiAda: partial(adaptive, agree=False),
     rd.DGDMax: dgdmax,
@@ -99,6 +102,8 @@ FURTHER = {
     rd.DPOSG: dposg,
     rd.EDGDA: exact_diffusion,
     rd.EDPAGE: exact_diffusion,
+    rd.KGTMinimax: kgt,
+    rd.SAPDPlus: sapd,
     rd.SREDA: sreda,
     rd.VRLM: vrlm,
 }
@@ -471,6 +476,16 @@ def bill_of(method, n, coins):
             yield large, []
             for t in itertools.count(1):
                 yield 2 * (method.b or n) * (method.R + 1) + (large if t % method.Q == 0 else 0), []
+        case rd.KGTMinimax():
+            yield method.b or n, [d]
+            yield from itertools.repeat(((method.b or n) * method.local_steps, one_frame))
+        case rd.CatalystDREAM():
+            yield n, [d] * method.K
+            for coin in coins:
+                yield n if coin else 2 * method.b, [d] * 2 * method.K
+        case rd.SAPDPlus():
+            yield 0, []
+            yield from itertools.repeat((2 * (method.b or n), []))
         case rd.EDGDA():
             yield n, []
             yield from itertools.repeat((n, [d]))
@@ -548,6 +563,9 @@ def test_finite_sum_methods_refuse_online_problems(kind):
         (rd.DGDA(**STEPS), "`b` as"),
         (rd.DREAM(**STEPS), "`b_large` as"),
         (rd.EDPAGE(**STEPS), "`b_large` as"),
+        (rd.KGTMinimax(**STEPS), "`b` as"),
+        (rd.CatalystDREAM(**STEPS), "`b_large` as"),
+        (rd.SAPDPlus(**STEPS, b=None), "`b` as"),
         (rd.DMGDA(**STEPS, b0=None), "`b0` as"),
         (rd.DPOSG(**STEPS), "`b` as"),
         (rd.SREDA(**STEPS), "`b_large` as"),
@@ -571,6 +589,9 @@ def test_a_whole_shard_cannot_be_had_online(method, missing):
         rd.SGDA(**STEPS, b=8),
         rd.DGDA(**STEPS, b=8),
         rd.EDPAGE(**STEPS, b=4, b_large=50),
+        rd.KGTMinimax(**STEPS, local_steps=3, b=8),
+        rd.CatalystDREAM(**STEPS, b=4, b_large=50, T=5),
+        rd.SAPDPlus(**STEPS, b=20, T=5),
         rd.DMGDA(**STEPS, b=4, b0=50),
         rd.DPOSG(**STEPS, b=8),
         rd.SREDA(**STEPS, Q=8, b=20, b_large=100),
@@ -750,6 +771,10 @@ SENTENCES = {
     "estimator": ("storms", "`estimator` must be one of 'spider', 'storm'; got 'storms'. Did you mean 'storm'?"),
     "alpha": (1.5, "`alpha` must be in (0, 1]; got 1.5."),
     "longest": (0, "`longest` must be positive; got 0."),
+    "local_steps": (0, "`local_steps` must be at least 1; got 0."),
+    "prox": (0, "`prox` must be positive; got 0."),
+    "T": (0, "`T` must be at least 1; got 0."),
+    "theta": (-1, "`theta` must not be negative; got -1."),
     "b": (0, "`b` must be at least 1; got 0."),
     "b0": (2.5, "`b0` must be a whole number; got 2.5."),
     "b_large": (True, "`b_large` must be a whole number; got True."),
@@ -854,7 +879,7 @@ def test_the_registry_is_read_from_the_classes_own_facts():
 
 def test_one_machine_is_said_in_one_place():
     """By the facts, of a method, its class or an heir; words alone decide nothing."""
-    assert {name for name, kind in METHODS.items() if needs_one_machine(kind)} == {"gda", "sgda", "sreda"}
+    assert {name for name, kind in METHODS.items() if needs_one_machine(kind)} == {"gda", "sgda", "sreda", "sapd-plus"}
     assert needs_one_machine(rd.GDA(**STEPS)) and not needs_one_machine(rd.DREAM(**STEPS))
 
     class Wordy:
@@ -884,7 +909,12 @@ def test_the_paper_counts_the_rounds_that_carry_the_tracker(method):
     found = paper_columns(columns, result.config)
     counting = method.facts.counting
     if counting and counting.untracked:
-        alone = {rd.DREAM: 2, rd.DMHSGD: 1, rd.DMGDA: 1}.get(type(method), int(getattr(method, "form", "") == "atc"))
+        alone = {
+            rd.DREAM: 2,
+            rd.CatalystDREAM: method.facts.counting.untracked({"K": getattr(method, "K", 0)}),
+            rd.DMHSGD: 1,
+            rd.DMGDA: 1,
+        }.get(type(method), int(getattr(method, "form", "") == "atc"))
         assert np.array_equal(found["rounds_paper"], columns["rounds"] - alone * columns["iteration"])
     else:
         assert ("rounds_paper" in found) == method.facts.one_machine

@@ -34,6 +34,9 @@ SETTINGS = {
     "dm-gda": dict(eta=0.05, gamma=0.3, b=4, b0=16),
     "dposg": dict(eta=0.05, gamma=0.3),
     "sreda": dict(eta=0.05, gamma=0.3, R=3, Q=5, b=4),
+    "k-gt-minimax": dict(eta=0.05, gamma=0.3, local_steps=3),
+    "catalyst-dream": dict(eta=0.05, gamma=0.3, b=4, T=5),
+    "sapd-plus": dict(eta=0.05, gamma=0.3, T=5, b=4),
 }
 THINNED = dict(p=0.3, q=0.5, b=3, b_large=7, K0=3, K=2, K_large=4, momentum="paper")
 VARIANTS = {
@@ -54,6 +57,9 @@ ONLINE = {
     "dm-gda": dict(eta=0.05, gamma=0.3, b=4, b0=16),
     "dposg": dict(eta=0.05, gamma=0.3, b=4),
     "sreda": dict(eta=0.05, gamma=0.3, R=3, Q=5, b=4, b_large=16),
+    "k-gt-minimax": dict(eta=0.05, gamma=0.3, local_steps=3, b=4),
+    "catalyst-dream": dict(eta=0.05, gamma=0.3, b=4, b_large=16, T=5),
+    "sapd-plus": dict(eta=0.05, gamma=0.3, T=5, b=4),
 }
 ITERATIONS = 24
 

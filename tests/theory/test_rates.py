@@ -35,6 +35,7 @@ ONLINE = {
     "vrlm": ([(3, 3, 0, 0)], [(2, 2, 0, 0)]),
     "dm-gda": ([(3, 3, 0, 0)], [(3, 3, 0, 0)]),
     "sreda": ([(3, 3, 0, 0)], []),
+    "sapd-plus": ([(1, 4, 0, 0)], []),
 }
 PAPERS = {"offline": OFFLINE, "online": ONLINE}
 EVERY = [(case, name, cost) for case in CASES for name in PAPERS[case] for cost in ("sfo", "rounds")]
@@ -181,6 +182,12 @@ PRINTED = {
     "dm-gda": ("O(κ³ ε⁻³)", "O(κ³ ε⁻³)"),
     "dposg": ("stalls where agents differ", "stalls where agents differ"),
     "sreda": ("O(√N κ² ε⁻²) offline, O(κ³ ε⁻³) online", "0"),
+    "k-gt-minimax": ("its abstract states O(κ³ ε⁻²) rounds alone", "its abstract states O(κ³ ε⁻²) rounds alone"),
+    "catalyst-dream": (
+        "not analysed: the DREAM paper's future work",
+        "not analysed: the DREAM paper's future work",
+    ),
+    "sapd-plus": ("O(κ ε⁻⁴)", "0"),
     "ed-page": ("not seen: its abstract has no formula", "not seen: its abstract has no formula"),
     "ed-gda": ("not stated for minimax problems", "not stated for minimax problems"),
 }
