@@ -896,6 +896,23 @@ def test_colours_and_dashes_are_the_methods_own():
         assert theme.line(name) == {"color": kind.facts.colour, "dash": kind.facts.dash}
 
 
+def in_lab(colour):
+    """A colour in CIELAB, where distances are about those that eyes see; 2 is the least that is noticed."""
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    light = np.where(parts > 0.04045, ((parts + 0.055) / 1.055) ** 2.4, parts / 12.92)
+    seen = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ light
+    x, y, z = np.cbrt(seen / [0.9505, 1.0, 1.089])
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_no_two_methods_look_alike():
+    """Any two colours are 25 apart, and all are neither too dark for a dark page nor too light for a light one."""
+    found = {name: in_lab(kind.facts.colour) for name, kind in METHODS.items()}
+    near = [pair for pair in itertools.combinations(found, 2) if np.linalg.norm(found[pair[0]] - found[pair[1]]) < 25]
+    assert not near
+    assert all(40 < light < 80 for light, *_ in found.values())
+
+
 @each(METHODS_UNDER_TEST)
 def test_the_paper_counts_the_rounds_that_carry_the_tracker(method):
     """Every round of a step is held against the trackers, and corrections against the oracle's pairs."""
@@ -909,12 +926,8 @@ def test_the_paper_counts_the_rounds_that_carry_the_tracker(method):
     found = paper_columns(columns, result.config)
     counting = method.facts.counting
     if counting and counting.untracked:
-        alone = {
-            rd.DREAM: 2,
-            rd.CatalystDREAM: method.facts.counting.untracked({"K": getattr(method, "K", 0)}),
-            rd.DMHSGD: 1,
-            rd.DMGDA: 1,
-        }.get(type(method), int(getattr(method, "form", "") == "atc"))
+        once = isinstance(method, rd.DMHSGD | rd.DMGDA) or getattr(method, "form", "") == "atc"
+        alone = method.K if isinstance(method, rd.DREAM) else int(once)
         assert np.array_equal(found["rounds_paper"], columns["rounds"] - alone * columns["iteration"])
     else:
         assert ("rounds_paper" in found) == method.facts.one_machine

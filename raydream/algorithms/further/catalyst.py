@@ -83,7 +83,7 @@ CatalystDREAM.facts = Facts(
     no_rate="not analysed: the DREAM paper's future work",
     reference="after Chen, Yao, Luo, NeurIPS 2022",
     source="reconstruction, checked by laws",
-    colour="#00CCCC",
+    colour="#FF44BB",
     spaces={"wide": {"prox": (0.1, 1.0, 10.0), "T": (5, 20, 100), "K": (1, 2)}},
     counting=Counting("between", untracked=lambda given: given.get("K")),
 )

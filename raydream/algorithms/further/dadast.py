@@ -110,7 +110,7 @@ DAdaST.facts = Facts(
     },
     reference="Huang, Li, Shen, He, Xu, NeurIPS 2024",
     source="abstract and reconstruction, checked by laws",
-    colour="#00A000",
+    colour="#22CC11",
     spaces={"wide": {"b": (None, 64)}},
     counting=Counting("none"),
 )
@@ -161,7 +161,7 @@ DTiAda.facts = Facts(
     no_rate="does not converge where agents differ",
     reference="after Li, Yang, He, ICLR 2023",
     source="abstract and reconstruction, checked by laws",
-    colour="#88AA22",
+    colour="#AABB00",
     dash="dashdot",
     counting=Counting("none"),
 )

@@ -94,7 +94,7 @@ DGDMax.facts = Facts(
     },
     reference="Xu, SIAM J. Optim. 2024",
     source="abstract and reconstruction, checked by laws",
-    colour="#CC0044",
+    colour="#FF0022",
     spaces={"wide": {"R": (3, 10), "rho": (0.01, 0.1, 1.0)}},
     counting=Counting("none", untracked=lambda given: 0),
 )

@@ -82,7 +82,7 @@ DMGDA.facts = Facts(
     },
     reference="Huang, Chen, 2023",
     source="abstract and reconstruction, checked by laws",
-    colour="#884444",
+    colour="#FF9988",
     spaces={"wide": {"alpha": (0.3, 1.0), "b": (16, 64, 256), "beta": (0.01, 0.1, 0.3)}},
     counting=Counting("all", untracked=lambda given: 1),
 )

@@ -73,7 +73,7 @@ DPOSG.facts = Facts(
     no_rate="stalls where agents differ",
     reference="Liu, Zhang, Mroueh, Cui, Ross, Yang, Das, NeurIPS 2020",
     source="public code",
-    colour="#006600",
+    colour="#337700",
     dash="dashdot",
     counting=Counting("none"),
 )

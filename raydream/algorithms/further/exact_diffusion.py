@@ -95,7 +95,7 @@ EDGDA.facts = Facts(
     no_rate="not stated for minimax problems",
     reference="after Yuan, Ying, Zhao, Sayed, IEEE TSP 2019",
     source="reconstruction, checked by laws",
-    colour="#0044CC",
+    colour="#1177FF",
     dash="dash",
     counting=Counting("none"),
 )
@@ -169,7 +169,7 @@ EDPAGE.facts = Facts(
     no_rate="not seen: its abstract has no formula",
     reference="Cai, Alghunaim, Sayed, 2025",
     source="abstract and reconstruction, checked by laws",
-    colour="#2200EE",
+    colour="#3344FF",
     spaces={"wide": {"b": (32, 128)}},
     counting=Counting("between"),
 )

@@ -87,7 +87,7 @@ KGTMinimax.facts = Facts(
     no_rate="its abstract states O(κ³ ε⁻²) rounds alone",
     reference="Li, 2024",
     source="abstract and reconstruction, checked by laws",
-    colour="#AA44EE",
+    colour="#9933BB",
     spaces={"wide": {"local_steps": (2, 5, 20), "b": (None, 64)}},
     counting=Counting("none"),
 )

@@ -102,7 +102,7 @@ SAPDPlus.facts = Facts(
     rates={"online": Rate(sfo=Order((Term(kappa=1, inverse_epsilon=4),)), rounds=Order())},
     reference="Zhang, Aybat, Gurbuzbalaban, NeurIPS 2022",
     source="public code",
-    colour="#B8A0FF",
+    colour="#FF0066",
     dash="dot",
     spaces={"wide": {"theta": (0.0, 0.8), "prox": (0.1, 1.0, 10.0), "T": (10, 25, 100), "b": (64, 256)}},
     counting=Counting("none"),

@@ -108,7 +108,7 @@ SREDA.facts = Facts(
     },
     reference="Luo, Ye, Huang, Zhang, NeurIPS 2020",
     source="public code",
-    colour="#222222",
+    colour="#AABB77",
     dash="dash",
     spaces={"wide": {"longest": (None, 0.1), "R": (2, 8), "b": (32, 128)}},
 )

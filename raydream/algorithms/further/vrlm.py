@@ -121,7 +121,7 @@ VRLM.facts = Facts(
     },
     reference="Mancino-Ball, Xu, 2023",
     source="public code",
-    colour="#EE00CC",
+    colour="#FF00FF",
     spaces={"wide": {"estimator": ("spider", "storm"), "b": (32, 128), "rho": (0.01, 0.1, 1.0)}},
     counting=Counting("between", untracked=lambda given: 0),
 )
