@@ -13,6 +13,7 @@ import pytest
 import raydream as rd
 from raydream.agents import Agents
 from raydream.agents.streams import Streams
+from raydream.algorithms import METHODS
 from raydream.backends.local import LocalSession
 from raydream.backends.protocol import Plan
 from raydream.problems import complete
@@ -43,7 +44,31 @@ METHODS_UNDER_TEST = {
     "sgda": rd.SGDA(**STEPS, b=6),
     "dgda": rd.DGDA(**STEPS),
     "dgda, sampled": rd.DGDA(**STEPS, b=5),
+    "ed-gda": rd.EDGDA(**STEPS),
+    "ed-page": rd.EDPAGE(**STEPS, p=0.4, b=4),
+    "d-adast": rd.DAdaST(eta=4.0, gamma=0.5),
+    "d-adast, sampled": rd.DAdaST(eta=4.0, gamma=0.5, power_x=0.7, power_y=0.3, b=5),
+    "d-tiada": rd.DTiAda(eta=2.0, gamma=0.5, b=5),
+    "d-gdmax": rd.DGDMax(**STEPS),
+    "d-gdmax, two steps": rd.DGDMax(**STEPS, R=2, rho=0.3),
+    "vrlm": rd.VRLM(**STEPS, Q=5, b=4),
+    "vrlm, storm": rd.VRLM(**STEPS, estimator="storm", beta=0.1, b=4, b_large=9, l1=0.01),
+    "vrlm, whole shards": rd.VRLM(**STEPS, Q=7, b=None, rho=0.3),
+    "dm-gda": rd.DMGDA(**STEPS, b=4, b0=9, beta=0.1),
+    "dm-gda, whole shards": rd.DMGDA(**STEPS, alpha=1.0, b=None, b0=None),
+    "dposg": rd.DPOSG(**STEPS),
+    "dposg, sampled": rd.DPOSG(**STEPS, b=5),
+    "sreda": rd.SREDA(**STEPS, longest=0.02, Q=5, b=6),
+    "sreda, whole shards": rd.SREDA(**STEPS, longest=None, R=2, Q=7, b=None),
+    "k-gt-minimax": rd.KGTMinimax(**STEPS, local_steps=3),
+    "k-gt-minimax, sampled": rd.KGTMinimax(**STEPS, local_steps=2, alpha=0.8, b=5),
+    "catalyst-dream": rd.CatalystDREAM(**STEPS, p=0.4, b=4, K=2, T=7),
+    "catalyst-dream, by gossip": rd.CatalystDREAM(**STEPS, p=0.6, b=4, K=1, mixing="gossip", prox=3.0, T=4),
+    "sapd-plus": rd.SAPDPlus(**STEPS, b=None, T=4),
+    "sapd-plus, sampled": rd.SAPDPlus(**STEPS, theta=0.5, prox=0.3, T=5, b=20),
+    "ed-page, large batches": rd.EDPAGE(**STEPS, p=0.3, b=3, b_large=30),
 }
+ONE_MACHINE = tuple(kind for kind in METHODS.values() if kind.facts.one_machine)
 
 
 def assert_same_bits(found, wanted):

@@ -1,11 +1,11 @@
-"""DREAM spoilt in one place each: what the laws of the theory must notice."""
+"""DREAM, and VRLM, spoilt in one place each: what the laws must notice."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from raydream.algorithms import DREAM
-from raydream.algorithms.state import Tracked
+from raydream.algorithms import DREAM, VRLM
+from raydream.algorithms.state import Multiplied, Tracked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,3 +70,24 @@ class PrivateCoin(DREAM):
         for one, K in rounds.items():  # agents that wait for nobody have one kind of coin
             mixed[one] = yield from self.mix(V.copy(), K, agents)
         return Tracked(Z, G, np.where(coins[:, None], mixed.get(True, 0.0), mixed.get(False, 0.0)))
+
+
+class FrozenEstimates(VRLM):
+    """The old point is stored after the step: both gradients of a correction are of the new one, and cancel."""
+
+    def estimate(self, agents, Z, s, t):
+        return super().estimate(agents, Z, Multiplied(Z, s.G, s.S, s.L), t)
+
+
+class MixedMultiplier(VRLM):
+    """The multiplier is replaced by its mixture before it is changed: l+ = W l + rho (W y - y)."""
+
+    def step(self, s, agents, t, coin):
+        program = super().step(s, agents, t, coin)
+        heard = yield next(program)
+        WL = heard[2].copy()
+        try:
+            program.send(heard)
+        except StopIteration as end:
+            new = end.value
+        return Multiplied(new.Z, new.G, new.S, WL + (new.L - s.L))

@@ -29,10 +29,14 @@ Notation, the same in every file:
     q             q            its probability                                    Algorithm 2, line 18
     b, b'         b, b_large   small and large batch (None: the whole shard)      Algorithm 2
     b_0           b0           first batch of STORM                               (DM-HSGD)
-    beta          beta         share of the old error that STORM forgets          (DM-HSGD)
-    Q             Q            period of large batches                            (GT-SRVR, DGDA-VR)
-    R             R            ascent steps per iteration                         (GT-DA)
+    beta          beta         share of the old error that STORM forgets          (DM-HSGD, DM-GDA, VRLM)
+    Q             Q            period of large batches                            (GT-SRVR, DGDA-VR, VRLM, SREDA)
+    R             R            ascent steps per iteration                         (GT-DA, D-GDMax, SREDA)
     K_0, K, K'    K0, K, K_large   rounds at the start, per iteration, at coins   Algorithm 2
+    alpha         alpha        share of the way that iterates go                  (DM-GDA, K-GT-Minimax)
+    l             L            multipliers of agreement on y                      (D-GDMax, VRLM)
+    rho           rho          their step                                         (D-GDMax, VRLM)
+    a, prox, T    A, prox, T   anchor of x, its pull, iterations until it moves   (Catalyst-DREAM, SAPD+)
     m, n, N       m, n, N      agents, samples per agent, samples                 section 1
     delta         spectral_gap 1 - second eigenvalue of W                         Definition 2.3
 """
@@ -53,6 +57,18 @@ from raydream.algorithms.dgdavr import DGDAVR as DGDAVR
 from raydream.algorithms.gda import GDA as GDA
 from raydream.algorithms.gda import SGDA as SGDA
 from raydream.algorithms.dgda import DGDA as DGDA
+from raydream.algorithms.further.catalyst import CatalystDREAM as CatalystDREAM
+from raydream.algorithms.further.exact_diffusion import EDPAGE as EDPAGE
+from raydream.algorithms.further.exact_diffusion import EDGDA as EDGDA
+from raydream.algorithms.further.vrlm import VRLM as VRLM
+from raydream.algorithms.further.dgdmax import DGDMax as DGDMax
+from raydream.algorithms.further.dmgda import DMGDA as DMGDA
+from raydream.algorithms.further.kgt import KGTMinimax as KGTMinimax
+from raydream.algorithms.further.dadast import DAdaST as DAdaST
+from raydream.algorithms.further.dadast import DTiAda as DTiAda
+from raydream.algorithms.further.dposg import DPOSG as DPOSG
+from raydream.algorithms.further.sreda import SREDA as SREDA
+from raydream.algorithms.further.sapd import SAPDPlus as SAPDPlus
 # isort: on
 
 METHODS = registered([*globals().values()])

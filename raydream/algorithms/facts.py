@@ -72,7 +72,8 @@ class Facts:
     rates        SFO calls and rounds up to ||grad P|| <= epsilon, for each case that the paper states them for
     no_rate      why there is none, where there is none
     reference    authors, venue, year
-    source       where the specification comes from: "paper", "public code", or "reconstruction, checked by laws"
+    source       where the specification comes from: "paper", "public code", "reconstruction, checked by laws", or
+                 "abstract and reconstruction, checked by laws" where of the paper only the abstract was seen
     colour       of its lines in every figure, as #rrggbb; after Okabe and Ito, whose colours readers with any colour
                  vision tell apart
     dash         of its first line in a figure; the less usual methods are dashed too

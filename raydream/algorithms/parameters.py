@@ -4,7 +4,8 @@ from math import isqrt
 from typing import Annotated, Any
 
 from raydream.algorithms.tracking import FORMS
-from raydream.parameters import Count, Positive, one_of
+from raydream.constraints import Everything
+from raydream.parameters import Count, Positive, Probability, one_of
 from raydream.problems.protocol import Problem
 from raydream.topology.mixing import METHODS as MIXINGS
 from raydream.topology.mixing import MOMENTA
@@ -17,9 +18,13 @@ Ratio = Annotated[Positive, "the descent step in x is gamma eta"]
 Batch = Annotated[Count | None, "samples of a batch; empty: all of an agent's"]
 Correction = Annotated[Count | None, "samples of a correction"]
 LargeBatch = Annotated[Count | None, "samples of a large batch; empty: all of an agent's"]
+Share = Annotated[Probability, "share of the way that the iterates go"]
+ProximalWeight = Annotated[Positive, "weight of a term that draws x to its anchor"]
+StageLength = Annotated[Count, "iterations between two moves of the anchor"]
 Root = Annotated[str, one_of((ROOT,))]
 Theorem = Annotated[str, one_of((THEOREM,))]
 Form = Annotated[str, one_of(FORMS), "combine, then adapt (one exchange for both arrays), or adapt, then combine (two)"]
+MultiplierStep = Annotated[Positive, "step of the multiplier that brings the agents' y together"]
 MixingKind = Annotated[str, one_of(MIXINGS), "FastMix, or plain gossip"]
 Momentum = Annotated[str, one_of(MOMENTA), "of FastMix: the classical optimum, or as the paper prints it"]
 
@@ -53,4 +58,11 @@ def one_machine_only(problem: Problem) -> str | None:
             f"it runs on one machine, and the problem has {problem.agents} agents; "
             "give it `problem.pooled()` and a topology of one agent, such as ring(1)."
         )
+    return None
+
+
+def free_only(problem: Problem) -> str | None:
+    """Why a method that cannot project cannot solve a problem with a constraint on y."""
+    if not isinstance(problem.constraint, Everything):
+        return "its form allows no constraint on y, and the problem has one; use DREAM or GTGDA."
     return None

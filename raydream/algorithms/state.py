@@ -19,3 +19,13 @@ class Tracked:
     Z: Array
     G: Array
     S: Array
+
+
+@dataclass
+class Multiplied:
+    """Iterates, gradient estimators, trackers of their x part, and the multipliers of agreement on y."""
+
+    Z: Array
+    G: Array
+    S: Array
+    L: Array

@@ -172,8 +172,8 @@ def test_lines_that_coincide_are_all_to_be_seen():
     assert len({tuple(round(y, 3) for y in trace.y) for trace in drawn}) == 1
     widths = [trace.line.width for trace in drawn]
     assert widths == sorted(set(widths), reverse=True)
-    apart = theory.answers({**DEFAULTS, "power": 3.0})["rounds"].data
-    assert next(trace for trace in apart if trace.name == "dream").line.width == 2
+    apart = {trace.name: trace.line.width for trace in theory.answers({**DEFAULTS, "power": 3.0})["rounds"].data}
+    assert (apart["dream"], apart["vrlm"]) == (5, 2)  # the two that do not leave it open
 
 
 def test_the_open_power_moves_only_the_lines_that_leave_it_open():
@@ -192,7 +192,7 @@ def test_the_exponents_are_beside_the_table_s_formulas():
     ]  # fmt: skip
     start = online.index("dgda-vr")
     assert online[start + 2 : start + 6] == ["not stated", "3", "not stated", "not stated"]
-    assert "dgda (stalls where agents differ)" in offline[-1] and "dgda (stalls where agents differ)" in online[-1]
+    assert all("dgda, dposg (stalls where agents differ)" in said[-1] for said in (offline, online))
     assert any("draw both as 2" in sentence for sentence in offline)
 
 

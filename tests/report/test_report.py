@@ -147,8 +147,8 @@ def test_a_log_axis_without_positive_values_stays_linear():
 
 
 def test_a_method_keeps_its_colour():
-    """Nine known methods have nine colours; another one's depends on its name alone; configurations differ too."""
-    assert len({theme.colour(method) for method in METHODS}) == len(METHODS) == 9
+    """Known methods have a colour each; another one's depends on its name alone; configurations differ too."""
+    assert len({theme.colour(method) for method in METHODS}) == len(METHODS)
     code = "from raydream.report import theme; print(theme.colour('mine'))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert said == theme.colour("mine")
