@@ -13,8 +13,8 @@ from raydream.problems.protocol import Constants
 from raydream.problems.quadratic_forms import (
     Form,
     check_shapes,
-    combined,
     form_of,
+    joined,
     random_forms,
     random_noise,
     root_mean_square,
@@ -48,8 +48,7 @@ class QuadraticGame(Game):
         self.components = form_of(A, B, C, p, q)
         check_shapes(self.components, axes=2)
         self.samples = int(self.components.A.shape[1])
-        forms = [self.components[i].mean() for i in range(self.components.A.shape[0])]
-        super().__init__(stacked(forms), constraint or Everything(), theta, nu)
+        super().__init__(self.components.means(), constraint or Everything(), theta, nu)
 
     @classmethod
     def random(
@@ -73,11 +72,12 @@ class QuadraticGame(Game):
         forms = random_forms(
             generator, agents, dim_x, dim_y, constraint, heterogeneity=heterogeneity, curvature=curvature
         )
-        components = []
+        components = Form(*(np.empty((agents, samples, *part.shape[1:])) for part in forms.parts))
         for i in range(agents):
             noise = random_noise(generator, samples, dim_x, dim_y, spread, isotropic=constraint is not None)
-            components.append(combined(forms[i], noise))
-        return cls(*stacked(components).parts, constraint=constraint, theta=theta, nu=nu)
+            for part, of_agent, deviation in zip(components.parts, forms[i].parts, noise.parts, strict=True):
+                np.add(of_agent, deviation, out=part[i])
+        return cls(*components.parts, constraint=constraint, theta=theta, nu=nu)
 
     def local(self, i: int) -> "QuadraticShard":
         """Agent i's n components."""
@@ -87,6 +87,11 @@ class QuadraticGame(Game):
         """The same game with all components on one agent."""
         pool = self.components.flattened()[None]
         return QuadraticGame(*pool.parts, constraint=self.constraint, theta=self.penalty.theta, nu=self.penalty.nu)
+
+    @property
+    def constants_work(self) -> float:
+        """About how many products `constants` takes."""
+        return self.agents * self.samples * float(self.dim_x + self.dim_y) ** 3
 
     def constants(self) -> Constants:
         """L^2 is the largest eigenvalue of an agent's mean squared component Hessian; mu the least of C_i."""
@@ -122,7 +127,7 @@ class QuadraticStack:
 
     def __init__(self, shards: Sequence[QuadraticShard]) -> None:
         self.shards, self.penalty = shards, shards[0].penalty
-        self.form = stacked([shard.form for shard in shards])
+        self.form = Form(*(joined([shard.form.parts[k] for shard in shards]) for k in range(5)))
         self.dim_x = int(self.form.B.shape[1])
 
     def gradient(self, Z: Array, batches: Any, G: Array) -> None:

@@ -32,6 +32,10 @@ class Form:
         """The mean over the first axis."""
         return Form(*(part.mean(axis=0) for part in self.parts))
 
+    def means(self) -> "Form":
+        """The means over the second axis; where that has one entry, the entry itself."""
+        return Form(*(part[:, 0] if part.shape[1] == 1 else part.mean(axis=1) for part in self.parts))
+
     def flattened(self) -> "Form":
         """The first two axes as one."""
         return Form(*(part.reshape((-1, *part.shape[2:])) for part in self.parts))
@@ -85,7 +89,8 @@ def check_shapes(form: Form, axes: int) -> None:
             raise ValueError(f"`{name}` must be finite; it holds NaN or infinity.")
     for name in "AC":
         part = getattr(form, name)
-        if not np.allclose(part, np.swapaxes(part, -1, -2), rtol=1e-12, atol=1e-12):
+        flipped = np.swapaxes(part, -1, -2)
+        if not np.array_equal(part, flipped) and not np.allclose(part, flipped, rtol=1e-12, atol=1e-12):
             raise ValueError(f"`{name}` must be symmetric; use ({name} + {name}.T) / 2.")
 
 
@@ -93,8 +98,14 @@ def stacked(forms: list[Form]) -> Form:
     return Form(*(np.stack([getattr(form, name) for form in forms]) for name in "ABCpq"))
 
 
-def combined(form: Form, noise: Form) -> Form:
-    return Form(form.A + noise.A, form.B + noise.B, form.C + noise.C, form.p + noise.p, form.q + noise.q)
+def joined(parts: list[Array]) -> Array:
+    """Arrays of one shape as one, with a first axis more; those that follow each other in memory are not copied."""
+    first = parts[0]
+    places = np.array([part.__array_interface__["data"][0] for part in parts])
+    side_by_side = all(part.flags.c_contiguous and part.base is first.base is not None for part in parts)
+    if side_by_side and (np.diff(places) == first.nbytes).all():
+        return np.lib.stride_tricks.as_strided(first, (len(parts), *first.shape), (first.nbytes, *first.strides))
+    return np.stack(parts)
 
 
 def random_forms(

@@ -22,6 +22,7 @@ from raydream.theory import dream_parameters, starting_gap
 from raydream.topology import Topology
 
 MOST_ENTRIES = 50_000  # larger mixing matrices are not written into run.json
+MOST_WORK = 2e8  # products, about a tenth of a second: constants that take longer are for those who ask for them
 _ASKED: WeakKeyDictionary[Any, Constants] = WeakKeyDictionary()
 
 
@@ -92,11 +93,13 @@ def theorem_constants(plan: Plan) -> dict[str, float] | None:
     """L, mu, psi0, and n or sigma, as `dream_parameters` takes them; None where the problem does not know them.
 
     A report shows with them what the theorem promises. The run itself needs none of them, and goes on whatever
-    becomes of the question. This package's problems answer in less time than it takes to make them.
+    becomes of the question. A problem whose `constants_work` says that they take long is not asked.
     """
     problem, topology = plan.problem, plan.topology
     with contextlib.suppress(Exception), np.errstate(all="ignore"):
         if not (hasattr(problem, "constants") and hasattr(problem, "primal_bound")):
+            return None
+        if getattr(problem, "constants_work", 0.0) > MOST_WORK:
             return None
         known = _constants(problem)
         found: dict[str, Any] = {
