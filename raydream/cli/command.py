@@ -11,6 +11,7 @@ import typer
 
 from raydream import __version__
 from raydream.errors import StudyWarning
+from raydream.feedback import Screen, telling
 
 app = typer.Typer(
     name="raydream",
@@ -34,7 +35,7 @@ def plainly(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), telling(Screen()):
                 warnings.simplefilter("always", StudyWarning)
                 warnings.showwarning = _one_sentence
                 command(*arguments, **options)

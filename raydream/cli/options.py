@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from raydream.feedback import tell
+
 if TYPE_CHECKING:
     from raydream.backends.protocol import Backend
     from raydream.studies.tuning.tuning import Tuning
@@ -79,6 +81,7 @@ def problem_of(problem: str, data: str | None, agents: int | None, problem_set: 
     from raydream import specs
 
     chosen = specs.parse_parameters("--problem-set", problem_set or [])
+    tell(f"building {problem}" + (f" on {data}" if data else ""))
     return specs.build_problem(problem, agents, chosen if data is None else {**chosen, "data": data})
 
 

@@ -94,6 +94,7 @@ def run(
         directory=folder,
         checkpoint_every=checkpoint_every,
         backend=where,
+        progress=True,
     )
     finish(result, folder, f"{method} on {problem}, {network.name}")
 
@@ -124,7 +125,7 @@ def resume(
     options = {"agents_per_actor": agents_per_actor, "links": links, "address": address, "placement": placement}
     where = None if backend is None else backend_of(backend, **options)
     result = raydream.resume(
-        directory, iterations=iterations, backend=where, problem=problem, method=method, check=check
+        directory, iterations=iterations, backend=where, problem=problem, method=method, check=check, progress=True
     )
     finish(result, Path(directory), f"{result.config['method']['name']}, resumed")
 

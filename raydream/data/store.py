@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from raydream.data.libsvm import unpack
+from raydream.feedback import tell
 
 ADDRESS = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 _ENDINGS = ("", ".bz2", ".xz", ".gz")
@@ -47,6 +48,7 @@ def fetch(name: str, progress: bool | None = None) -> bytes:
     Wherever they come from, their sha256 is checked; a set of which none is published is not downloaded. `progress`
     shows a bar while downloading; None shows it on a terminal only.
     """
+    tell(f"reading {name}")
     if given := os.environ.get("RAYDREAM_DATA"):
         if not Path(given).is_dir():
             raise FileNotFoundError(f"`RAYDREAM_DATA` must name a folder that exists; got {given!r}.")
@@ -89,6 +91,7 @@ def _verified(name: str, data: bytes, origin: str, remedy: str) -> bytes:
 
 def _download(name: str, cache: Path, progress: bool) -> bytes:
     """The file fetched into the cache; it appears there under its name only when it is whole and right."""
+    tell(f"downloading {name}")
     file = name + KNOWN[name].ending
     address = ADDRESS + file
     instead = f"or set RAYDREAM_DATA to a folder that holds {name!r}"

@@ -1,10 +1,8 @@
 """The one way in which a plan is carried out: open a session, loop, and gather what came of it."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -13,9 +11,11 @@ from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend, Place, Recovery, Session, Snapshot
 from raydream.columns.metrics import mean
 from raydream.errors import Interrupted
+from raydream.feedback import shown
 from raydream.running.hook import Hook
 from raydream.running.interrupt import StopRequest
 from raydream.running.loop import Loop
+from raydream.running.progress import Iterations
 from raydream.running.recorder import Recorder
 from raydream.running.schedule import Every, Schedule
 from raydream.storage.checkpoint import Checkpoint
@@ -62,9 +62,14 @@ def execute(
     told, outcome = hook or Hook(None), ""
     # One BLAS thread on every backend: threaded sums have other bits.
     with StopRequest() as request, threadpool_limits(1, "blas"):
-        session = backend.open(plan)
+        with shown(progress):
+            session = backend.open(plan)
         try:
-            with _noting_failure(folder), told.around(lambda: outcome), _bar(progress, plan, settings) as bar:
+            with (
+                _noting_failure(folder),
+                told.around(lambda: outcome),
+                Iterations(kind_of(plan.method).__name__, settings.iterations, progress) as bar,
+            ):
                 recorder = recorder or Recorder(
                     plan.problem, plan.method, settings.diagnostics, plan.metrics, settings.evaluation
                 )
@@ -121,14 +126,3 @@ def _noting_failure(folder: RunDirectory | None) -> Iterator[None]:
     except BaseException as error:
         folder.leave("failed" if isinstance(error, Exception) else "stopped", str(error) or type(error).__name__)
         raise
-
-
-@contextmanager
-def _bar(progress: bool | None, plan: Plan, settings: Settings) -> Iterator[Any]:
-    """A progress bar on a terminal."""
-    from tqdm import tqdm
-
-    hidden = not sys.stderr.isatty() if progress is None else not progress
-    name = kind_of(plan.method).__name__
-    with tqdm(total=settings.iterations, desc=name, unit="it", disable=hidden, leave=False) as bar:
-        yield bar

@@ -148,7 +148,7 @@ class Loop:
             self.folder.record(row)
         self.schedule.note(row)
         asked = self.hook.record(row)
-        self.bar.set_postfix_str(f"P={row['primal']:.4g} |grad P|={row['grad_norm']:.2e}", refresh=False)
+        self.bar.note(f"P={row['primal']:.4g} |grad P|={row['grad_norm']:.2e}")
         Z = snapshot.arrays["Z"]
         if not bool((np.abs(Z) < far(Z)).all()):
             return "diverged", f"the state was no longer finite after {snapshot.iteration} iterations"

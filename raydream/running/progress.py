@@ -4,6 +4,8 @@ import sys
 import time
 from typing import Any
 
+LINE_SECONDS = 5.0  # between two lines about one run
+
 
 class Progress:
     """Counts finished runs; `wanted` is True (bar or lines), False (nothing), or None (a bar, on a terminal only).
@@ -52,6 +54,43 @@ class Progress:
         self._bar.update()
         if self._lines:
             print(f"{self.title} {self.done}/{self.total}: {text}", file=sys.stderr, flush=True)
+
+
+class Iterations:
+    """How far one run has come: a bar on a terminal, a line now and then elsewhere; `wanted` as for `Progress`."""
+
+    def __init__(self, name: str, total: int, wanted: bool | None) -> None:
+        from tqdm import tqdm
+
+        terminal = sys.stderr.isatty()
+        self._name, self._total, self._done, self._text = name, total, 0, ""
+        self._lines = wanted is True and not terminal
+        shows = terminal and wanted is not False
+        self._bar: Any = tqdm(total=total, desc=name, unit="it", disable=not shows, leave=False)
+        self._began = self._last = time.monotonic()
+        self._begun_at: int | None = None
+
+    def __enter__(self) -> "Iterations":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def note(self, text: str) -> None:
+        """What was measured last."""
+        self._text = text
+        self._bar.set_postfix_str(text, refresh=False)
+
+    def update(self, count: int) -> None:
+        """So many more are done."""
+        self._begun_at = self._done if self._begun_at is None else self._begun_at
+        self._done += count
+        self._bar.update(count)
+        now = time.monotonic()
+        if self._lines and now - self._last >= LINE_SECONDS:
+            self._last = now
+            left = time_left(self._done - self._begun_at, self._total - self._begun_at, now - self._began)
+            print(f"{self._name} {self._done}/{self._total}: {self._text}{left}", file=sys.stderr, flush=True)
 
 
 def time_left(done: float, total: float, elapsed: float) -> str:

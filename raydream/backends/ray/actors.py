@@ -14,6 +14,7 @@ from raydream.backends.ray.hang import Hang, diagnosed
 from raydream.backends.ray.links import LINKS, Terms
 from raydream.backends.ray.placement import CONTROL, Placement
 from raydream.backends.ray.routing import Router
+from raydream.feedback import tell
 
 LOOPBACK = "127.0.0.1"
 
@@ -55,11 +56,16 @@ class Actors:
             for number, where in sorted(self._where.items())
         ]
 
-    def ask(self, call: Callable[[Any, int], Any], numbers: Iterable[int] | None = None) -> dict[int, Any]:
-        """What call(handle, number) brings from each of these actors; `ActorsBroken` where some are lost."""
+    def ask(
+        self, call: Callable[[Any, int], Any], numbers: Iterable[int] | None = None, told: str = ""
+    ) -> dict[int, Any]:
+        """What call(handle, number) brings from each of these actors; `ActorsBroken` where some are lost.
+
+        told  what to say of how many have answered
+        """
         asked = self.handles if numbers is None else numbers
         calls = {call(self.handles[number], number): number for number in asked}
-        return Question(calls, self.router, self._tell_to_stop, self._diagnosed).answers()
+        return Question(calls, self.router, self._tell_to_stop, self._diagnosed, told).answers()
 
     def restart(self, lost: Iterable[int]) -> None:
         """End these, start and build all that are missing, and link everybody anew."""
@@ -69,10 +75,13 @@ class Actors:
             if number not in self.handles:
                 self.handles[number] = self._placement.start(number, Agent, number, self._links, self._terms)
         fresh = [number for number in self.handles if number not in self._built]
-        self._where |= self.ask(lambda actor, number: actor.where.remote(), fresh)
-        self.ask(self._build, fresh)
+        tell(f"starting {len(fresh)} actors")
+        self._where |= self.ask(lambda actor, number: actor.where.remote(), fresh, "actors have started")
+        self.ask(self._build, fresh, "actors have what their agents own")
         self._built |= set(fresh)
+        tell("linking neighbours")
         self._connect(self._listen())
+        tell("")
 
     def close(self) -> None:
         """End all of them."""

@@ -11,8 +11,10 @@ from raydream.backends.ray.agent import Failure
 from raydream.backends.ray.hang import Hang
 from raydream.backends.ray.routing import Router
 from raydream.errors import ActorsBroken, AgentsHang, LinkError, LinkTimeout
+from raydream.feedback import tell
 
 GRACE_SECONDS = 10.0  # how long actors may take to answer once they have been told to stop
+TELL_SECONDS = 0.5  # between two words about how many have answered
 FETCH_SECONDS = 60.0  # how long an answer that is there may take to arrive
 
 
@@ -22,6 +24,7 @@ class Question:
     calls     what Ray returned for each call, and the number of its actor
     stop      tells all actors to stop waiting for each other
     diagnose  finds out who waits for whom, given the failures so far
+    told      what to say of those that have answered, while others are waited for
     """
 
     def __init__(
@@ -30,7 +33,9 @@ class Question:
         router: Router,
         stop: Callable[[], None],
         diagnose: Callable[[Mapping[int, Failure]], Hang],
+        told: str = "",
     ) -> None:
+        self._told, self._all, self._last = told, len(calls), time.monotonic()
         self._calls, self._router, self._stop, self._diagnose = dict(calls), router, stop, diagnose
         self._answers: dict[int, Any] = {}
         self._failures: dict[int, Failure] = {}
@@ -48,10 +53,17 @@ class Question:
                 break
             for reference in done:
                 self._take(reference)
+            self._tell()
             if (self._lost or self._failures) and self._deadline is None:
                 self._call_off()
         self._judge()
         return self._answers
+
+    def _tell(self) -> None:
+        """Say how many have answered, twice a second at most."""
+        if self._told and self._calls and time.monotonic() - self._last > TELL_SECONDS:
+            self._last = time.monotonic()
+            tell(f"{self._all - len(self._calls)} of {self._all} {self._told}")
 
     def _take(self, reference: Any) -> None:
         """Sort an answer."""

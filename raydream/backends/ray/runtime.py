@@ -19,6 +19,8 @@ from typing import Any
 import ray
 from ray._private import ray_constants, ray_logging
 
+from raydream.feedback import tell
+
 # One token per process: Ray reads it once.
 _TOKEN = secrets.token_hex(32)
 
@@ -51,6 +53,7 @@ def attached(address: str | None, cpus: int) -> Iterator[None]:
     named = address or os.environ.get("RAY_ADDRESS")
     with _terminate_as_before():
         if named:
+            tell(f"joining Ray at {named}")
             _connect(named)
             _CONNECTED.append(named)
             try:
@@ -60,6 +63,7 @@ def attached(address: str | None, cpus: int) -> Iterator[None]:
                 ray.shutdown()
             return
         with _folder() as folder, _environment({**QUIET, **_marks()}), _no_banner():
+            tell(f"starting Ray with room for {cpus} processes")
             _start(cpus, folder / "r")  # Ray opens that one to everybody; the folder around it stays ours
             try:
                 yield
