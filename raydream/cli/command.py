@@ -39,7 +39,7 @@ def plainly(command: Callable[..., None]) -> Callable[..., None]:
                 warnings.simplefilter("always", StudyWarning)
                 warnings.showwarning = _one_sentence
                 command(*arguments, **options)
-        except (ValueError, TypeError, ArithmeticError, OSError, RuntimeError) as error:
+        except (ValueError, TypeError, ArithmeticError, OSError, RuntimeError, ImportError) as error:
             if os.environ.get("RAYDREAM_TRACEBACK") or isinstance(error, typer.Exit | typer.Abort):
                 raise
             print(f"raydream: {error}", file=sys.stderr)

@@ -1,6 +1,7 @@
 """The command line: tables for people, one sentence and exit code 2 for mistakes."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,16 @@ def test_compare_runs_on_built_in_data(cli):
     assert all(name in done.output for name in ("dream", "dm-hsgd", "gt-da", "gt-gda", "gt-srvr"))
     assert "to reach P <=" in done.output and "the report is runs/compare-1/report.html" in done.output
     assert cli("report", "runs/compare-1", "--output", "again.html").exit_code == 0 and Path("again.html").exists()
+
+
+def test_an_extra_that_is_missing_gets_a_sentence(cli, tmp_path, monkeypatch):
+    """Where a problem of one's own needs it."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    (tmp_path / "mynet.py").write_text(
+        "import raydream as rd\ndef make(agents=3):\n    return rd.problems.from_torch(None, [], x=1, y=1)\n"
+    )
+    done = cli("run", "--problem", "mynet:make", "--iterations", 2, "--eta", 0.01, *LOCAL)
+    assert done.exit_code == 2 and "pip install 'raydream[torch]'" in done.output
 
 
 TUNED = ("--problem", "quadratic", "--agents", 5, "--problem-set", "samples=12", "--topology", "complete")

@@ -119,6 +119,7 @@ def test_the_trained_module_comes_back():
     right = np.mean([float((trained(torch.tensor(A)).argmax(1) == torch.tensor(b)).double().mean()) for A, b in data])
     assert right > 0.9
     assert all(torch.equal(p, q) and p.dtype == torch.float32 for p, q in zip(net.parameters(), before, strict=True))
+    assert len({p.untyped_storage().data_ptr() for p in trained.parameters()}) == 4
     flat = np.concatenate([p.detach().numpy().ravel() for p in trained.parameters()])
     assert np.array_equal(flat, result.x_bar)
     assert np.array_equal(problem.unflatten_y(result.y_bar).numpy(), result.y_bar)

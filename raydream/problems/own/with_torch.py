@@ -115,7 +115,10 @@ class TorchModule:
     def unflatten(self, flat: Array) -> Any:
         """A copy of the module with these parameters."""
         self.put(library("torch").tensor(flat))
-        return copy.deepcopy(self.module)
+        module = copy.deepcopy(self.module)
+        for parameter in module.parameters():
+            parameter.data = parameter.data.clone()  # else all of them would lie in one vector
+        return module
 
 
 class TorchLoss:
