@@ -34,6 +34,7 @@ def show_history(title: str, history: Any) -> None:
     """At most a dozen rows of a history, evenly spread, the last included."""
     step = max(1, -(-len(history) // 11))
     chosen = history.iloc[sorted({*range(0, len(history), step), len(history) - 1})]
+    chosen = chosen.drop(columns=["evaluation_seconds", "evaluation_error"])  # which would not fit on a screen
     show(title, chosen.columns, chosen.itertuples(index=False))
 
 
