@@ -532,9 +532,9 @@ def test_rows_driven_in_any_split_have_the_bits_of_all_together(method, blocks):
             assert np.array_equal(array, whole[name]), name
 
 
-@pytest.mark.parametrize("method", [rd.GDA(**STEPS), rd.SGDA(**STEPS, b=6)], ids=["gda", "sgda"])
+@each({name: method for name, method in METHODS_UNDER_TEST.items() if isinstance(method, ONE_MACHINE)})
 def test_one_machine_says_nothing(method):
-    """GDA and SGDA are plain functions: whoever drives programs gets their state at once."""
+    """Their steps are plain functions: whoever drives programs gets their state at once."""
     game = game_with().pooled()
     driven = drive_in_blocks(game, ALONE, method, [[0]], [False] * 12)
     assert np.array_equal(driven["Z"], trajectory(game, ALONE, method, 12)[-1]["Z"])
