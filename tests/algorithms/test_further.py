@@ -53,11 +53,11 @@ def test_exact_diffusion_solves_the_heterogeneous_game(method):
     assert tracked.iloc[-1] == 2 * diffused.iloc[-1] > 0
 
 
-def test_exact_diffusion_solves_the_game_of_polyak_and_lojasiewicz():
+@pytest.mark.parametrize("method", [rd.EDGDA(eta=0.1, gamma=0.1), rd.EDPAGE(eta=0.1, gamma=0.1, p=0.3, b=8)])
+def test_exact_diffusion_solves_the_game_of_polyak_and_lojasiewicz(method):
     """Its claim: no strong concavity is needed."""
     game = rd.problems.PLGame.random(agents=8, seed=1)
-    result = go(game, RING, rd.EDGDA(eta=0.1, gamma=0.1), iterations=20_000, target_grad_norm=1e-8)
-    assert result.outcome == "target"
+    assert go(game, RING, method, iterations=20_000, target_grad_norm=1e-8).outcome == "target"
 
 
 def test_the_mean_of_exact_diffusion_moves_by_the_mean_estimate():

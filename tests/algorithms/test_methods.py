@@ -532,9 +532,9 @@ def test_rows_driven_in_any_split_have_the_bits_of_all_together(method, blocks):
             assert np.array_equal(array, whole[name]), name
 
 
-@pytest.mark.parametrize("method", [rd.GDA(**STEPS), rd.SGDA(**STEPS, b=6)], ids=["gda", "sgda"])
+@each({name: method for name, method in METHODS_UNDER_TEST.items() if isinstance(method, ONE_MACHINE)})
 def test_one_machine_says_nothing(method):
-    """GDA and SGDA are plain functions: whoever drives programs gets their state at once."""
+    """Their steps are plain functions: whoever drives programs gets their state at once."""
     game = game_with().pooled()
     driven = drive_in_blocks(game, ALONE, method, [[0]], [False] * 12)
     assert np.array_equal(driven["Z"], trajectory(game, ALONE, method, 12)[-1]["Z"])
@@ -665,9 +665,11 @@ def test_mixing_that_cannot_converge_is_warned_of():
     """On a bipartite network without self weights plain gossip swaps forever: every gossiping method says so."""
     swap = rd.topology.ring(2, self_weight=0.0)
     game = game_with(agents=2)
-    for method in (rd.GTDA, rd.GTGDA, rd.GTSRVR, rd.DMHSGD, rd.DGDAVR, rd.DGDA):
+    gossiping = [kind for kind in METHODS.values() if kind(**STEPS).mixings() == [Mixing(1)]]
+    assert len(gossiping) == len(METHODS) - len(ONE_MACHINE) - len((rd.DREAM, rd.CatalystDREAM, rd.EDGDA, rd.EDPAGE))
+    for kind in gossiping:
         with pytest.warns(UserWarning, match="1 rounds of gossip"):
-            go(game, swap, method(**STEPS), iterations=1)
+            go(game, swap, kind(**STEPS), iterations=1)
 
 
 # The table

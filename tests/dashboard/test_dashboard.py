@@ -394,7 +394,7 @@ def test_a_new_run_is_what_the_form_says(tmp_path):
     assert list(result.history.iteration) == [0, 2, 4, 6]
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("gda", "sgda")])
+@pytest.mark.parametrize("method", [name for name, kind in METHODS.items() if not kind.facts.one_machine])
 def test_every_method_can_be_started_with_its_defaults(tmp_path, method):
     """All fields left empty."""
     form = {

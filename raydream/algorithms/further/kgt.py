@@ -36,7 +36,7 @@ class KGTMinimax(Method):
     stays, all d are alike, and they are the mean gradient. With one local step g + c is a tracker.
 
     eta, gamma  ascent step in y, and the ratio of the descent step in x to it
-    local_steps steps between two rounds (K in the paper)
+    local_steps  steps between two rounds (K in the paper)
     alpha       share of the way that the iterates go (the paper's step of the server)
     b           batch of a local step; None is the whole shard
 
