@@ -120,7 +120,6 @@ def compare(
     own, most = directions_of(setting.metrics), _iterations(iterations, limits, named)
     settings = Settings(most, every, None, diagnostics, limits, own, target or {}, evaluation or Evaluation())
     root = None if directory is None else Path(directory)
-    refuse_wrong(problem, check, setting.start)
     comparison = Comparison({}, identity=setting.identity(), directory=root, tuned=title, missing=missing)
     jobs = [
         _Job((name, seed), method, settings, where, _folder(root, name, seed))
@@ -130,6 +129,8 @@ def compare(
     if root is not None:
         _take_finished(root, comparison, setting, jobs, named, numbers)
     waiting = [job for job in jobs if job.key not in comparison.results]
+    if waiting:
+        refuse_wrong(problem, check, setting.start)
     spread = where.in_process and len(waiting) > 1 and (parallel or (parallel is None and cpus() > 1))
     outcomes = _side_by_side(setting, waiting) if spread else _in_turn(setting, waiting, where)
     try:

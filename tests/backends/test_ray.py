@@ -161,7 +161,7 @@ def test_an_agent_that_always_dies_is_given_up(tmp_path):
     """Recovery does not go on for ever."""
     problem = Sabotaged(game(2), "kill always", agent=1, call=2, flag=tmp_path / "x")
     with pytest.raises(AgentsLost, match="5 times in a row; the last time: lost agent 1"):
-        rd.run(problem, rd.topology.ring(2), METHOD, iterations=50)
+        rd.run(problem, rd.topology.ring(2), METHOD, iterations=50, check=False)  # else it were this process that dies
 
 
 def test_ray_kill_and_several_losses_at_once(monkeypatch):

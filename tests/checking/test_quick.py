@@ -10,6 +10,9 @@ from faulty import AGENTS, Bare, Own, Shard, spoilt
 import raydream as rd
 from raydream.checking.quick import refuse_wrong
 from raydream.problems.registry import PROBLEMS, built_in
+from raydream.running import run as running
+from raydream.studies import compare as comparing
+from raydream.studies.tuning import race as racing
 
 RING, METHOD = rd.topology.ring(AGENTS), rd.GTGDA(eta=0.05, gamma=0.5)
 SAID = r"rd\.check\(problem\) or `raydream check` tells more, and check=False \(--no-check\) runs it as it is\.$"
@@ -47,7 +50,8 @@ WRONG = {
 def test_a_problem_that_contradicts_itself_is_refused_before_anything_starts(name, monkeypatch):
     """In one sentence, with the agent, both numbers, and what to do; by run, compare and tune alike."""
     shard, sentence = WRONG[name]
-    monkeypatch.setattr(rd.LocalBackend, "open", lambda *_: pytest.fail("something was started"))
+    for place, name in ((running, "run_plan"), (comparing, "run_plan"), (racing, "attempt")):
+        monkeypatch.setattr(place, name, lambda *_, **__: pytest.fail("something was started"))
     with pytest.raises(ValueError, match=f"^`problem` contradicts itself: {sentence}.*{SAID}") as caught:
         run(Bare(shard))
     assert "\n" not in str(caught.value) and not re.search(r"\. [A-Z]", str(caught.value))

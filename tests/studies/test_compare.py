@@ -278,7 +278,7 @@ def test_saved_and_loaded_is_the_same(whole, tmp_path):
 class Stopping(QuadraticGame):
     """A game whose user presses Ctrl-C in the second run."""
 
-    pressed = 0
+    pressed = 0  # twice, when runs have asked for what the first agent owns: nobody else may (check=False)
 
     def local(self, i):
         type(self).pressed += i == 0
@@ -291,7 +291,7 @@ def test_ctrl_c_keeps_what_is_finished(whole, tmp_path):
     """The exception says so and holds the finished runs, and the same call goes on."""
     stopping = Stopping.random(agents=4, samples=6, dim_x=2, dim_y=3, seed=1)
     with pytest.raises(KeyboardInterrupt, match="stopped after 1 of 2 runs; those are kept in") as stop:
-        compare(stopping, RING, {"dream": METHODS["dream"]}, directory=tmp_path)
+        compare(stopping, RING, {"dream": METHODS["dream"]}, directory=tmp_path, check=False)
     assert list(stop.value.comparison.results) == [("dream", 0)]
     before = files_of(tmp_path / "dream/seed-0")
     assert_same_bits(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from raydream.backends.workers import AsFinished, Each, workers
+from raydream.checking.quick import refuse_wrong
 from raydream.columns import Column
 from raydream.errors import Interrupted
 from raydream.running.progress import Progress
@@ -127,10 +128,13 @@ class Race:
 
 
 class Workers:
-    """Calls in other processes, which are started when the first call is made; one worker is this process."""
+    """Calls in other processes, which are started when the first call is made; one worker is this process.
 
-    def __init__(self, setting: Setting, count: int | None, address: str | None = None) -> None:
-        self._setting, self._count, self._address = setting, count, address
+    check  whether the problem is looked at before
+    """
+
+    def __init__(self, setting: Setting, count: int | None, address: str | None = None, check: bool = True) -> None:
+        self._setting, self._count, self._address, self._check = setting, count, address, check
         self._stack = contextlib.ExitStack()
         self._each: Each | None = None
 
@@ -143,6 +147,7 @@ class Workers:
     def __call__(self, trials: Sequence[Trial]) -> AsFinished:
         if not trials:
             return
+        refuse_wrong(self._setting.problem, self._check, self._setting.start)
         if self._count == 1 and self._address is None:
             yield from ((number, attempt(self._setting, trial)) for number, trial in enumerate(trials))
             return

@@ -6,7 +6,6 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from raydream.checking.quick import refuse_wrong
 from raydream.checks import choice, positive, whole
 from raydream.columns import column
 from raydream.columns.own import directions_of
@@ -89,10 +88,9 @@ def tune(
     judged_by = column(choice("metric", metric, [*METRICS, *own]), own)
     grids = {label: grid_of(space, label, kind, list(kinds)) for label, kind in kinds.items()}
     counts = _counts(grids, search, trials, share)
-    refuse_wrong(problem, check, setting.start)
     root, identity = None if directory is None else Path(directory), setting.identity()
     admission = Affordable(Starts(setting, axis, identity, root), budget)
-    with Workers(setting, workers, address or os.environ.get("RAY_ADDRESS")) as each:
+    with Workers(setting, workers, address or os.environ.get("RAY_ADDRESS"), check) as each:
         race = Race(kinds, numbers, budget, axis, judged_by, TrialLog(root), identity, admission, each, progress, root)
         hunt = Hunt(race, search, whole("seed", seed), counts, grids, {})
         hunt.begin()
