@@ -5,9 +5,11 @@ Without an ear nothing is said.
 """
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 Ear = Callable[[str], None]
 
@@ -44,18 +46,39 @@ def shown(wanted: bool | None) -> Iterator[None]:
 
 
 class Screen:
-    """Standard error: one line that changes on a terminal, a line for each phase elsewhere."""
+    """Standard error: one line that changes on a terminal, a line for each phase elsewhere.
 
-    def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
+    A phase that is over at once is not shown.
+    """
+
+    def __init__(self, after: float = 0.3) -> None:
+        self._after, self._terminal = after, sys.stderr.isatty()
         self._shown = False
+        self._lock = threading.Lock()
+        self._waiting: threading.Timer | None = None
 
     def __call__(self, text: str) -> None:
-        """Show it in the place of what was shown."""
-        if not self._terminal:
-            if text:
-                print(f"raydream: {text}", file=sys.stderr, flush=True)
-            return
-        if text or self._shown:
-            print(f"\r\x1b[K{f'{text} ...' if text else ''}", end="", file=sys.stderr, flush=True)
-        self._shown = bool(text)
+        """Show it, if it lasts, in the place of what was shown."""
+        with self._lock:
+            if self._waiting is not None:
+                self._waiting.cancel()
+            self._waiting = None
+            if not text:
+                self._clear()
+                return
+            self._waiting = threading.Timer(self._after, self._show, (text, sys.stderr))
+            self._waiting.daemon = True
+            self._waiting.start()
+
+    def _show(self, text: str, stream: Any) -> None:
+        with self._lock:
+            if self._waiting is not threading.current_thread():
+                return  # it is over
+            line = f"\r\x1b[K{text} ..." if self._terminal else f"raydream: {text}\n"
+            print(line, end="", file=stream, flush=True)
+            self._shown = self._terminal
+
+    def _clear(self) -> None:
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        self._shown = False

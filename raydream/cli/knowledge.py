@@ -152,7 +152,7 @@ def params(
         if missing:
             raise ValueError(f"give {', '.join(missing)}, or a --problem to take them from.")
         found = theory.dream_parameters(
-            L=L, mu=mu, psi0=psi0, epsilon=epsilon, m=agents, delta=network.spectral_gap, n=n, sigma=sigma  # type: ignore[arg-type]
+            L=L, mu=mu, psi0=psi0, epsilon=epsilon, m=network.m, delta=network.spectral_gap, n=n, sigma=sigma  # type: ignore[arg-type]
         )  # fmt: skip
     show(f"DREAM for ||grad P|| <= {epsilon:g} on {network.name}", ("constant", "value"), asdict(found).items())
     for remark in told:

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from typer.testing import CliRunner
+from waiting import wait_until
 
 import raydream as rd
 from raydream import feedback
@@ -13,9 +14,21 @@ from raydream.feedback import Screen, shown, tell, telling
 from raydream.running.progress import LINE_SECONDS, Iterations
 
 
+class Elsewhere(io.StringIO):
+    """Standard error that is no terminal."""
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+def told_in_turn(*phases):
+    """Each is told when the one before is seen."""
+    with telling(Screen(after=0.0)):
+        for phase in phases:
+            tell(phase)
+            wait_until(lambda phase=phase: phase in sys.stderr.getvalue(), lambda phase=phase: phase)
 
 
 def test_without_an_ear_nothing_is_said(capsys):
@@ -27,16 +40,22 @@ def test_without_an_ear_nothing_is_said(capsys):
 
 def test_lines_elsewhere_one_line_on_a_terminal(monkeypatch, capsys):
     """Which is gone at the end."""
-    with telling(Screen()):
-        tell("reading a9a")
-        tell("starting Ray")
-    assert capsys.readouterr().err == "raydream: reading a9a\nraydream: starting Ray\n"
+    monkeypatch.setattr(sys, "stderr", Elsewhere())
+    told_in_turn("reading a9a", "starting Ray")
+    assert sys.stderr.getvalue() == "raydream: reading a9a\nraydream: starting Ray\n"
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with shown(None):
-        tell("reading a9a")
-        tell("starting Ray")
+    told_in_turn("reading a9a", "starting Ray")
     seen = sys.stderr.getvalue()
     assert "\n" not in seen and "\x1b[Kreading a9a ..." in seen and seen.endswith("\r\x1b[K")
+
+
+def test_a_phase_that_is_over_at_once_is_not_shown(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Elsewhere())
+    screen = Screen(after=1000.0)
+    with telling(screen):
+        tell("reading a9a")
+        tell("starting Ray")
+    assert sys.stderr.getvalue() == "" and screen._waiting is None
 
 
 def test_whoever_listens_already_goes_on_to():
