@@ -45,6 +45,9 @@ class Agents:
         self._iteration = self._draws = 0
         for agent, shard in zip(self.hosted, self.shards, strict=True):
             _check_samples(agent, shard)
+        self._numbers = np.array(self.hosted, dtype=np.int64)
+        sizes = [shard.samples for shard in self.shards]
+        self._sizes = None if None in sizes else np.array(sizes, dtype=np.int64)  # None: samples are drawn online
         self.oracle = Oracle(self.hosted, self.shards, start[0].size, start[1].size)
 
     @property
@@ -141,7 +144,14 @@ class Agents:
 
     def _batches(self, b: int | None, draw: int) -> Any:
         """Every row's batch; None: whole shards."""
-        return None if b is None else [self._batch(row, b, draw) for row in range(len(self.hosted))]
+        if b is None:
+            return None
+        if self._sizes is not None and b <= MOST * self._sizes.min():
+            keyed = {"iteration": self._iteration, "draw": draw}
+            found = self._streams.numbers("sample", self._numbers, self._sizes, b, **keyed)
+            if found is not None:
+                return found
+        return [self._batch(row, b, draw) for row in range(len(self.hosted))]
 
     def _next_draw(self) -> int:
         self._draws += 1

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from raydream.checks import whole
+from raydream.kernels import draw_below
+from raydream.types import Indices
 
 PURPOSES = ("coin", "sample", "participation", "output")
 EVERYBODY = 2**64 - 1  # in the place of an agent's number
@@ -48,6 +50,16 @@ class Streams:
             "uinteger": 0,
         }
         return self._generator
+
+    def numbers(
+        self, purpose: str, agents: Indices, bounds: Indices, count: int, *, iteration: int, draw: int
+    ) -> Indices | None:
+        """For each agent what `at(purpose, ...)` gives by `integers(bound, size=count)`, all at once where that can be.
+
+
+        None where they must be drawn one after the other.
+        """
+        return draw_below(self._key(purpose), draw, iteration, agents, bounds, count)
 
     def _key(self, purpose: str) -> npt.NDArray[np.uint64]:
         """The key of a purpose; one of a user's own is made from the bytes of its name."""

@@ -4,7 +4,8 @@ Both give the same bits; `raydream backends` says which of them are at work, and
 in NumPy.
 """
 
+from raydream.kernels.draws import draw_below
 from raydream.kernels.mixing import Weights, accelerate
 from raydream.kernels.simplex import onto_simplex
 
-__all__ = ["Weights", "accelerate", "onto_simplex"]
+__all__ = ["Weights", "accelerate", "draw_below", "onto_simplex"]

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#define VERSION 1 /* raised with every change; library.py must say the same */
+#define VERSION 2 /* raised with every change; library.py must say the same */
 #define COLUMNS 1024
 #define PASSES 20
 #define ROUNDING 2.220446049250313e-16
@@ -129,4 +129,67 @@ int64_t onto_simplex(const double *y, int64_t n, double radius, double *v, doubl
         gap = clipped_sum(excess, 0.0, out, n) - radius;
     }
     return 0;
+}
+
+/* --- draws: NumPy's Philox and its whole numbers below a bound --- */
+
+typedef struct {
+    uint64_t counter[4], key[2], buffer[4];
+    int place, has_half;
+    uint32_t half;
+} Stream;
+
+/* Four numbers of Philox-4x64-10 (Salmon and others, SC 2011) at the next counter. */
+static void refill(Stream *s)
+{
+    for (int j = 0; j < 4 && ++s->counter[j] == 0; j++) {}
+    uint64_t a = s->counter[0], b = s->counter[1], c = s->counter[2], d = s->counter[3];
+    uint64_t first = s->key[0], second = s->key[1];
+    for (int round = 0; round < 10; round++) {
+        unsigned __int128 left = (unsigned __int128)0xD2E7470EE14C6C93u * a;
+        unsigned __int128 right = (unsigned __int128)0xCA5A826395121157u * c;
+        a = (uint64_t)(right >> 64) ^ b ^ first;
+        b = (uint64_t)right;
+        c = (uint64_t)(left >> 64) ^ d ^ second;
+        d = (uint64_t)left;
+        first += 0x9E3779B97F4A7C15u;
+        second += 0xBB67AE8584CAA73Bu;
+    }
+    s->buffer[0] = a, s->buffer[1] = b, s->buffer[2] = c, s->buffer[3] = d;
+    s->place = 0;
+}
+
+/* 32 bits: the lower half of a number of 64 first, then its upper half. */
+static uint32_t bits(Stream *s)
+{
+    if (s->has_half) {
+        s->has_half = 0;
+        return s->half;
+    }
+    if (s->place == 4) refill(s);
+    uint64_t next = s->buffer[s->place++];
+    s->has_half = 1;
+    s->half = (uint32_t)(next >> 32);
+    return (uint32_t)next;
+}
+
+/* For each row `count` whole numbers below its bound (at most 2^32 - 1), by Lemire's method. */
+void draw_below(const uint64_t *key, uint64_t draw, uint64_t iteration, int64_t rows, const int64_t *agents,
+                const int64_t *bounds, int64_t count, int64_t *out)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        Stream s = {{0, draw, iteration, (uint64_t)agents[row]}, {key[0], key[1]}, {0, 0, 0, 0}, 4, 0, 0};
+        uint32_t bound = (uint32_t)bounds[row];
+        for (int64_t i = 0; i < count; i++) {
+            uint64_t product = 0;
+            if (bound > 1) {
+                product = (uint64_t)bits(&s) * bound;
+                if ((uint32_t)product < bound) {
+                    uint32_t least = (uint32_t)(0u - bound) % bound;
+                    while ((uint32_t)product < least) product = (uint64_t)bits(&s) * bound;
+                }
+            }
+            out[row * count + i] = (int64_t)(product >> 32);
+        }
+    }
 }

@@ -13,14 +13,15 @@ from raydream.types import Array
 
 FILE = Path(__file__).with_name("compiled.so")
 SWITCH = "RAYDREAM_KERNELS"
-VERSION = 1  # of kernels.c
+VERSION = 2  # of kernels.c
 
-SIZE, POINTER, REAL = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
+SIZE, WORD, POINTER, REAL = ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_double
 ARGUMENTS = {
     "version": [],
     **{f"weighted_sums_{kind}": [SIZE, SIZE, *[POINTER] * 5] for kind in ("double", "float")},
     **{f"accelerate_{kind}": [SIZE, POINTER, POINTER, REAL] for kind in ("double", "float")},
     "onto_simplex": [POINTER, SIZE, REAL, *[POINTER] * 3],
+    "draw_below": [POINTER, WORD, WORD, SIZE, POINTER, POINTER, SIZE, POINTER],
 }
 SUFFIX = {"d": "double", "f": "float"}  # of a function's name, by the letter of a dtype
 
@@ -65,8 +66,14 @@ def address(array: Any) -> int:
 def _agrees(library: Any) -> bool:
     """Whether the library has NumPy's bits on a few numbers: both may have been built with other rules of rounding."""
     generator = np.random.default_rng(0)
-    return all(_same_mixing(library, generator.normal(size=(3, 1100)).astype(kind)) for kind in SUFFIX) and all(
-        _same_projection(library, generator.normal(size=size) * spread) for size in (5, 700) for spread in (0.01, 1.0)
+    return (
+        all(_same_mixing(library, generator.normal(size=(3, 1100)).astype(kind)) for kind in SUFFIX)
+        and all(
+            _same_projection(library, generator.normal(size=size) * spread)
+            for size in (5, 700)
+            for spread in (0.01, 1.0)
+        )
+        and _same_draws(library)
     )
 
 
@@ -89,3 +96,11 @@ def _same_projection(library: Any, y: Array) -> bool:
     v, excess, out = (np.empty_like(y) for _ in range(3))
     status = library.onto_simplex(address(y), y.size, 1.5, address(v), address(excess), address(out))
     return bool(status == 0 and np.array_equal(out, plain.onto_simplex(y, 1.5)))
+
+
+def _same_draws(library: Any) -> bool:
+    key, agents, bounds = np.array([3, 5], np.uint64), np.array([0, 7]), np.array([10, 2**31 + 11])
+    out = np.empty((2, 9), dtype=np.int64)
+    library.draw_below(address(key), 2, 4, 2, address(agents), address(bounds), 9, address(out))
+    wanted = [plain.draw_below(key, 2, 4, *pair, 9) for pair in ((0, 10), (7, 2**31 + 11))]
+    return np.array_equal(out, wanted)

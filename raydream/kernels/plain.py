@@ -1,14 +1,21 @@
 """The loops in NumPy: what the compiled ones must agree with, bit for bit, and what is used where there are none."""
 
 import math
+from typing import Any
 
 import numpy as np
 
-from raydream.types import Array
+from raydream.types import Array, Indices
 
 # A pass over a row costs about a tenth of sorting it, and ordinary rows need one to eight.
 PASSES = 20
 ROUNDING = float(np.finfo(np.float64).eps)
+
+
+def draw_below(key: Any, draw: int, iteration: int, agent: int, bound: int, count: int) -> Indices:
+    """`count` whole numbers below a bound, from NumPy's Philox at the counter [0, draw, iteration, agent]."""
+    counter = np.array([0, draw, iteration, agent], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key, counter=counter)).integers(bound, size=count)
 
 
 def accelerate(heard: Array, previous: Array, eta: float, scratch: Array) -> Array:

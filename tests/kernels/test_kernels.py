@@ -11,6 +11,7 @@ import scipy.sparse as sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raydream.agents import Streams
 from raydream.kernels import Weights, accelerate, build, library, onto_simplex, plain
 
 COMPILER = any(shutil.which(name) for name in ("cc", "gcc", "clang"))
@@ -65,6 +66,26 @@ def test_projections_are_those_of_numpy(size, spread, radius, ties, seed):
         assert np.array_equal(onto_simplex(y, radius), wanted, equal_nan=True)
 
 
+@needs_compiled
+@given(
+    seed=st.integers(0, 2**40), draw=st.integers(0, 5), iteration=st.integers(0, 2**33), b=st.integers(1, 70),
+    bounds=st.lists(st.sampled_from([1, 2, 3, 7, 1000, 2**16, 2**31, 2**31 + 1, 3 * 2**30, 2**32 - 1]), min_size=1),
+)  # fmt: skip
+@settings(max_examples=100, deadline=None)
+def test_draws_are_those_of_numpy(seed, draw, iteration, b, bounds):
+    """Bounds at which many draws are rejected, none, and a bound of 1, which takes no draw."""
+    streams, agents = Streams(seed), np.arange(5, 5 + len(bounds))
+    keyed = {"iteration": iteration, "draw": draw}
+    found = streams.numbers("sample", agents, np.array(bounds), b, **keyed)
+    for row, bound in enumerate(bounds):
+        stream = streams.at("sample", agent=int(agents[row]), **keyed)
+        assert np.array_equal(found[row], stream.integers(bound, size=b))
+
+
+def test_bounds_beyond_32_bits_are_left_to_numpy():
+    assert Streams(0).numbers("sample", np.arange(2), np.array([3, 2**32]), 4, iteration=0, draw=0) is None
+
+
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
 def test_entries_that_are_not_finite_are_left_to_numpy(odd):
     y = np.array([0.2, odd, 0.5, 0.1])
@@ -98,7 +119,7 @@ def test_the_loops_in_numpy_can_be_asked_for():
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda text: text.replace("#define VERSION 1", "#define VERSION 7"), "another version: install"),
+        (lambda text: text.replace("#define VERSION 2", "#define VERSION 7"), "another version: install"),
         (lambda text: text.replace("weight * v[t]", "weight * v[t] * 1.0000000000000002").replace("weighing.h", "w.h"),
          "has other bits than NumPy"),
         (lambda text: text.replace("onto_simplex", "elsewhere"), "cannot be used"),
