@@ -79,8 +79,7 @@ class Simplex(_OfRadius):
     def project_into(self, rows: Array, out: Array) -> None:
         """`project` of rows of float64, written to `out`; numbers of one row must lie side by side in both."""
         with np.errstate(all="ignore"):
-            for row, place in zip(rows, out, strict=True):
-                kernels.onto_simplex(row, self.radius, place)
+            kernels.rows_onto_simplex(rows, self.radius, out)
 
     def contains(self, y: npt.ArrayLike, tolerance: float = 1e-9) -> bool:
         rows, slack = _checked(y), tolerance * self.radius

@@ -6,6 +6,6 @@ in NumPy.
 
 from raydream.kernels.draws import draw_below
 from raydream.kernels.mixing import Weights, accelerate
-from raydream.kernels.simplex import onto_simplex
+from raydream.kernels.simplex import onto_simplex, rows_onto_simplex
 
-__all__ = ["Weights", "accelerate", "draw_below", "onto_simplex"]
+__all__ = ["Weights", "accelerate", "draw_below", "onto_simplex", "rows_onto_simplex"]

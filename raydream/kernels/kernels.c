@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#define VERSION 2 /* raised with every change; library.py must say the same */
+#define VERSION 3 /* raised with every change; library.py must say the same */
 #define COLUMNS 1024
 #define PASSES 20
 #define ROUNDING 2.220446049250313e-16
@@ -129,6 +129,16 @@ int64_t onto_simplex(const double *y, int64_t n, double radius, double *v, doubl
         gap = clipped_sum(excess, 0.0, out, n) - radius;
     }
     return 0;
+}
+
+/* Each row of y onto the simplex; rows begin so many numbers apart. Returns the number of the first row for which
+ * onto_simplex does not return 0, or `rows`. */
+int64_t rows_onto_simplex(int64_t rows, int64_t n, double radius, const double *y, int64_t y_apart, double *v,
+                          double *excess, double *out, int64_t out_apart)
+{
+    for (int64_t row = 0; row < rows; row++)
+        if (onto_simplex(y + row * y_apart, n, radius, v, excess, out + row * out_apart)) return row;
+    return rows;
 }
 
 /* --- draws: NumPy's Philox and its whole numbers below a bound --- */

@@ -13,7 +13,7 @@ from raydream.types import Array
 
 FILE = Path(__file__).with_name("compiled.so")
 SWITCH = "RAYDREAM_KERNELS"
-VERSION = 2  # of kernels.c
+VERSION = 3  # of kernels.c
 
 SIZE, WORD, POINTER, REAL = ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_double
 ARGUMENTS = {
@@ -21,6 +21,7 @@ ARGUMENTS = {
     **{f"weighted_sums_{kind}": [SIZE, SIZE, *[POINTER] * 5] for kind in ("double", "float")},
     **{f"accelerate_{kind}": [SIZE, POINTER, POINTER, REAL] for kind in ("double", "float")},
     "onto_simplex": [POINTER, SIZE, REAL, *[POINTER] * 3],
+    "rows_onto_simplex": [SIZE, SIZE, REAL, POINTER, SIZE, POINTER, POINTER, POINTER, SIZE],
     "draw_below": [POINTER, WORD, WORD, SIZE, POINTER, POINTER, SIZE, POINTER],
 }
 SUFFIX = {"d": "double", "f": "float"}  # of a function's name, by the letter of a dtype

@@ -35,3 +35,28 @@ def onto_simplex(y: Array, radius: float, out: Array | None = None) -> Array:
             return found
     found[...] = plain.onto_simplex(y, radius)
     return found
+
+
+def rows_onto_simplex(rows: Array, radius: float, out: Array) -> None:
+    """Each row's nearest point, written to `out`; numbers of one row lie side by side in both."""
+    library, done = compiled(), 0
+    if library is not None:
+        v, width = address(_SCRATCH.of(rows.shape[1])), rows.shape[1]
+        while done < len(rows):
+            apart, place = rows.strides[0] // 8, out.strides[0] // 8
+            done += library.rows_onto_simplex(
+                len(rows) - done,
+                width,
+                radius,
+                address(rows[done:]),
+                apart,
+                v,
+                v + 8 * width,
+                address(out[done:]),
+                place,
+            )
+            if done < len(rows):
+                out[done] = plain.onto_simplex(rows[done], radius)
+                done += 1
+    for row in range(done, len(rows)):
+        out[row] = plain.onto_simplex(rows[row], radius)

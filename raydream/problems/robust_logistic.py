@@ -13,8 +13,8 @@ from raydream.problems.dealt import DealtRows
 from raydream.problems.penalty import Nu, SaturatingPenalty, Theta
 from raydream.problems.protocol import Constants, LocalProblem
 from raydream.problems.registry import maker_on_data
-from raydream.problems.robust_logistic_stack import RobustLogisticStack
 from raydream.problems.rows import Taken, checked_classes, norms, spectral_norm
+from raydream.problems.stacks.robust_logistic import RobustLogisticStack
 from raydream.types import Array, Indices
 
 SCALINGS = ("balanced", "paper")

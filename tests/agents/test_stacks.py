@@ -19,6 +19,10 @@ PROBLEMS = {
     "logistic as the paper has it": lambda: logistic(scaling="paper", theta=0.0),
     "logistic, many rows each": lambda: logistic(agents=2, samples=3000, features=30),
     "logistic, one row each": lambda: logistic(agents=5, samples=5),
+    "group DRO": lambda: rd.problems.GroupDRO(*rd.data.synthetic(samples=60, features=7, seed=1), 5),
+    "fair classification": lambda: rd.problems.FairClassification(
+        *rd.data.synthetic(samples=61, features=7, seed=1), 4
+    ),
     "quadratic": lambda: QuadraticGame.random(agents=5, samples=6, dim_x=3, dim_y=4, theta=0.1, seed=2),
     "quadratic, wide": lambda: QuadraticGame.random(agents=3, samples=4, dim_x=33, dim_y=65, seed=2),
     "quadratic, one number each": lambda: QuadraticGame.random(agents=4, samples=3, dim_x=1, dim_y=1, seed=2),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from raydream.agents import Streams
-from raydream.kernels import Weights, accelerate, build, library, onto_simplex, plain
+from raydream.kernels import Weights, accelerate, build, library, onto_simplex, plain, rows_onto_simplex
 
 COMPILER = any(shutil.which(name) for name in ("cc", "gcc", "clang"))
 needs_compiled = pytest.mark.skipif(library.compiled() is None, reason=f"the loops at work are {library.which()}")
@@ -93,6 +93,21 @@ def test_entries_that_are_not_finite_are_left_to_numpy(odd):
         assert np.array_equal(onto_simplex(y, 1.0), plain.onto_simplex(y, 1.0), equal_nan=True)
 
 
+@given(rows=st.integers(1, 6), size=SIZES, seed=st.integers(0, 1000), odd=st.sampled_from([None, np.nan, -np.inf]))
+@settings(max_examples=40, deadline=None)
+def test_rows_are_projected_as_each_alone(rows, size, seed, odd):
+    """Parts of wider rows too, and beside a row that is not finite."""
+    generator = np.random.default_rng(seed)
+    wide, out = generator.normal(size=(rows, size + 3)), np.full((rows, size + 2), 7.0)
+    y, place = wide[:, 3:], out[:, 2:]
+    if odd is not None:
+        y[rows // 2, 0] = odd
+    with np.errstate(all="ignore"):
+        rows_onto_simplex(y, 1.3, place)
+        wanted = np.stack([plain.onto_simplex(np.ascontiguousarray(row), 1.3) for row in y])
+    assert np.array_equal(place, wanted, equal_nan=True) and (out[:, :2] == 7.0).all()
+
+
 @needs_compiled
 def test_rows_that_lie_apart_or_have_another_dtype_are_weighed_too():
     """As scipy weighs them."""
@@ -119,7 +134,7 @@ def test_the_loops_in_numpy_can_be_asked_for():
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda text: text.replace("#define VERSION 2", "#define VERSION 7"), "another version: install"),
+        (lambda text: text.replace("#define VERSION 3", "#define VERSION 7"), "another version: install"),
         (lambda text: text.replace("weight * v[t]", "weight * v[t] * 1.0000000000000002").replace("weighing.h", "w.h"),
          "has other bits than NumPy"),
         (lambda text: text.replace("onto_simplex", "elsewhere"), "cannot be used"),

@@ -1,5 +1,6 @@
 """Classification against an adversary y who weighs groups of rows: what fairness and group DRO share."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from raydream.problems.learning.on_rows import Metric, OnRows, block_norms
 from raydream.problems.penalty import SaturatingPenalty
 from raydream.problems.protocol import Constants
 from raydream.problems.rows import Rows, combines, dots, norms
+from raydream.problems.stacks.grouped import GroupedStack
 from raydream.types import Array, Indices
 
 Lam = Annotated[Positive, "how much y is held back: the strong concavity"]
@@ -139,6 +141,11 @@ class GroupedShard:
         self.rows, self.labels, self.groups, self.weights = Rows(features), labels, groups, weights
         self.loss, self.lam, self.centre, self.penalty = loss, lam, centre, penalty
         self.samples = self.rows.count
+
+    @staticmethod
+    def stacked(shards: "Sequence[GroupedShard]") -> GroupedStack | None:
+        """The shards as one, where there are two classes and so one row of scores."""
+        return GroupedStack(shards) if shards[0].loss.rows == 1 else None
 
     def value(self, x: Array, y: Array) -> float:
         """f_i(x, y)."""

@@ -1,0 +1,1 @@
+"""Shards that answer together: each row with the bits that its shard gives it alone."""
