@@ -2,7 +2,7 @@
 
 A problem is any object with the parts of `Problem`, and what agent i owns is any object with the parts of
 `LocalProblem`: no base class, no registration. Only `agents`, `dim_x`, `dim_y` and `local` are required of your
-own problem; `complete` supplies the rest from them.
+own problem; `complete` supplies the rest from them, and `rd.check` says whether a problem keeps the laws of one.
 """
 
 from raydream.problems.completed import Completed, complete
