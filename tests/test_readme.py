@@ -31,6 +31,7 @@ def test_the_own_problem_is_solved(shared_ray):
     [block] = [block for block in BLOCKS if "class DGDA" in block]
     names = {"__name__": "readme"}
     exec(compile(block, "README.md", "exec"), names)
+    assert names["verdict"].ok, str(names["verdict"])
     assert names["mine"].outcome == names["dream"].outcome == "completed"
     assert names["dream"].history.grad_norm.iloc[-1] < 1e-3 < names["mine"].history.grad_norm.iloc[-1]
 

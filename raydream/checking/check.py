@@ -59,7 +59,7 @@ def check(problem: Any, *, seed: int = 0, thorough: bool = True) -> Verdict:
     findings: list[Finding] = []
     with threadpool_limits(1, "blas"), np.errstate(all="ignore"):
         try:
-            subject = _subject(problem, seed, thorough)
+            subject = subject_of(problem, seed, thorough)
         except (ProblemRaised, ValueError, TypeError) as error:
             broken = Finding("parts", False, str(error), getattr(error, "agent", None))
             return Verdict(f"check of {type(problem).__name__}", (broken,))
@@ -80,7 +80,7 @@ def _obeyed(subject: Subject, checks: tuple[str, ...], law: Law) -> list[Finding
     return found
 
 
-def _subject(problem: Any, seed: int, thorough: bool) -> Subject:
+def subject_of(problem: Any, seed: int, thorough: bool) -> Subject:
     """The problem with its start and the agents that are probed."""
     completed = asked("problem", complete, problem)
     for name in ("agents", "dim_x", "dim_y"):
@@ -94,6 +94,11 @@ def _subject(problem: Any, seed: int, thorough: bool) -> Subject:
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise ValueError(f"`start` must be a pair (x0, y0); it is {given!r}.")
     start = vector("start()[0]", given[0], completed.dim_x), vector("start()[1]", given[1], completed.dim_y)
+    projected = asked("constraint.project", lambda: np.asarray(completed.constraint.project(start[1].copy()), float))
+    if projected.shape != start[1].shape or not np.isfinite(projected).all():
+        raise ValueError(
+            f"`constraint.project` must give a finite vector of length {completed.dim_y} for such a vector."
+        )
     return Subject(problem, completed, agents, start, seed, thorough)
 
 

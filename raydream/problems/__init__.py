@@ -2,8 +2,8 @@
 
 A problem is any object with the parts of `Problem`, and what agent i owns is any object with the parts of
 `LocalProblem`: no base class, no registration. Only `agents`, `dim_x`, `dim_y` and `local` are required of your
-own problem; `complete` supplies the rest from them. `FromFunctions`, `from_torch` and `from_jax` make one from
-functions of rows and the rows of every agent.
+own problem; `complete` supplies the rest from them, and `rd.check` says whether a problem keeps the laws of one.
+`FromFunctions`, `from_torch` and `from_jax` make one from functions of rows and the rows of every agent.
 """
 
 from raydream.problems.completed import Completed, complete

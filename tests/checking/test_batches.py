@@ -5,6 +5,8 @@ import pytest
 from faulty import Own, Shard, failing, spoilt
 
 import raydream as rd
+from raydream.checking.check import subject_of
+from raydream.checking.laws import draws
 
 
 def batched(change):
@@ -203,3 +205,13 @@ def test_noise_above_the_stated_sigma_is_found():
     problem.sigma = 1.0
     found = failing(rd.check(problem))["noise (sigma)"]
     assert found.expected == 1.0 and found.measured > 2
+
+
+def test_the_test_of_draws_errs_as_often_as_it_says(monkeypatch):
+    """Were it told to err every second time, sound problems would fail in 1 - exp(-1/2) = 39 % of all cases."""
+    monkeypatch.setattr(draws, "ALARM", 0.5)
+    wrong = 0
+    for seed in range(40):
+        found = {one.check: one.ok for one in draws.draws(subject_of(OnlineOwn(), seed, False))}
+        wrong += not found["mean of draws"]
+    assert 7 <= wrong <= 25  # 15.7, give or take three times 3.1

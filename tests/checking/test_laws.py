@@ -63,6 +63,11 @@ def test_what_the_problem_raises_is_a_finding():
     problem.local = broken
     [found] = rd.check(problem).failures
     assert found.agent == 0 and "`local` raises LookupError" in found.text
+    for project in (broken, lambda y: y[:-1]):
+        problem = Bare(constraint=OwnSet(project))
+        problem.start = lambda: (np.ones(3), np.zeros(4))
+        [found] = rd.check(problem).failures
+        assert "`constraint.project`" in found.text
     problem = Own()
     problem.start = broken
     assert "`start` raises LookupError" in rd.check(problem).failures[0].text
@@ -99,7 +104,7 @@ def test_a_whole_that_is_not_the_mean_of_its_agents_is_found():
     assert "pooled" in failing(rd.check(problem))
 
 
-class Own_Set:
+class OwnSet:
     """A set of one's own: its projection is given."""
 
     def __init__(self, project):
@@ -129,7 +134,7 @@ PROJECTIONS = {
 @pytest.mark.parametrize("law", PROJECTIONS)
 def test_projections_that_are_none_are_found(law):
     """By the law that they break."""
-    problem = Bare(constraint=Own_Set(PROJECTIONS[law]))
+    problem = Bare(constraint=OwnSet(PROJECTIONS[law]))
     problem.start = lambda: (np.ones(3), np.array([1.0, 0.0, 0.0, 0.0]))
     found = failing(rd.check(problem))
     assert law in found
@@ -144,7 +149,7 @@ def test_a_projection_that_writes_into_its_argument_is_found():
         np.clip(y, -1, 1, out=y)
         return y.copy()
 
-    assert "writes into its argument" in failing(rd.check(Bare(constraint=Own_Set(project))))["projection of rows"].text
+    assert "writes into its argument" in failing(rd.check(Bare(constraint=OwnSet(project))))["projection of rows"].text
 
 
 def test_a_start_outside_of_y_is_found():

@@ -61,6 +61,14 @@ def test_a_problem_that_contradicts_itself_is_refused_before_anything_starts(nam
         rd.tune(Own(shard), RING, ["gt-gda"], budget=1000, workers=1)
 
 
+def test_a_swapped_pair_of_equal_lengths_is_refused():
+    """It is the numbers that tell."""
+    with pytest.raises(
+        ValueError, match=r"agent 0: coordinate \d of x: .*; The pair \(in x, in y\) is swapped; rd.check"
+    ):
+        run(Bare(changed(lambda s, gx, gy: (gy, gx)), dim_x=4, dim_y=4))
+
+
 def test_who_wants_it_may_run_it_all_the_same(tmp_path):
     """check=False, in run, compare, tune and resume."""
     wrong = changed(lambda s, gx, gy: (2 * gx, gy))

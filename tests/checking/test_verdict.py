@@ -1,7 +1,9 @@
 """The verdict: readable, the same every time, and honest about what was not checked; the package's problems pass."""
 
+import numpy as np
 import pytest
-from faulty import Bare, Own, Shard, spoilt
+from ablation_defects import DroppedDuplicates, WrongShards
+from faulty import Bare, Own, Shard, failing, spoilt
 
 import raydream as rd
 from raydream.checking.verdict import Finding, Verdict
@@ -60,6 +62,38 @@ def test_the_paper_s_scaling_keeps_every_law():
         problem = rd.problems.RobustLogisticRegression(*rd.data.synthetic(90, 5, density=0.5), 3, scaling=scaling)
         verdict = rd.check(problem)
         assert verdict.ok, str(verdict)
+
+
+def test_defects_of_public_code_are_found():
+    """Shards that take every i-th sample, and batches in which a sample that was drawn twice counts once."""
+    game = rd.problems.QuadraticGame.random(4)
+    found = failing(rd.check(WrongShards(game)))
+    assert {"whole value", "whole gradient"} <= found.keys()
+    problem = rd.problems.RobustLogisticRegression(*rd.data.synthetic(80, 5, density=0.5), 4)
+    found = failing(rd.check(DroppedDuplicates(problem)))
+    assert found.keys() == {"repeated samples"} and found["repeated samples"].part == "y"
+
+
+@pytest.mark.parametrize(("size", "offset", "unit"), [(1e-8, 0.0, 1e3), (1e8, 1e6, 1e-3), (1.0, 1e6, 1.0)])
+def test_units_and_offsets_do_not_matter(size, offset, unit):
+    """Of f, x and y: what is sound passes, and one part in a thousand is found."""
+
+    class Scaled(Shard):
+        factor = 1.0
+
+        def value(self, x, y):
+            return size * super().value(x / unit, y * unit) + offset
+
+        def gradient(self, x, y, batch=None):
+            gx, gy = super().gradient(x / unit, y * unit, batch)
+            return self.factor * size * gx / unit, size * gy * unit
+
+    problem = Bare(Scaled)
+    problem.start = lambda: (np.full(3, unit), np.zeros(4))
+    verdict = rd.check(problem)
+    assert verdict.ok, str(verdict)
+    problem.shard = type("Wrong", (Scaled,), {"factor": 1.001})
+    assert failing(rd.check(problem)).keys() == {"gradient in x"}
 
 
 def test_a_verdict_reads_as_a_table():
