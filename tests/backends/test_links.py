@@ -1,6 +1,7 @@
 """Direct links between actors, tested on real sockets without Ray."""
 
 import contextlib
+import os
 import socket
 import struct
 import threading
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 
 from raydream.backends.ray.links import LINKS, Links, Terms
-from raydream.backends.ray.links.frames import HEADER, Connection
+from raydream.backends.ray.links.frames import FRESH, HEADER, Connection
 from raydream.backends.ray.links.greeting import HELLO, NONCE
-from raydream.backends.ray.links.tcp import DirectLinks
+from raydream.backends.ray.links.memory import OFFER, Segment, Window, available
+from raydream.backends.ray.links.shared import Slots
+from raydream.backends.ray.links.tcp import DirectLinks, TcpLinks
 from raydream.errors import LinkError, LinkLost, LinkTimeout
 
 RUN, SECRET = b"r" * 16, b"s" * 32
@@ -24,9 +27,9 @@ def bytes_of(array):
 class Group:
     """Some linked actors, each driven by a thread of its own."""
 
-    def __init__(self, neighbours, patience=300.0, secret_of=lambda i: SECRET):
+    def __init__(self, neighbours, patience=300.0, secret_of=lambda i: SECRET, kinds=(DirectLinks,)):
         self.neighbours = neighbours
-        self.links = [DirectLinks(i, Terms(RUN, secret_of(i), patience)) for i in range(len(neighbours))]
+        self.links = [kinds[i % len(kinds)](i, Terms(RUN, secret_of(i), patience)) for i in range(len(neighbours))]
         self.addresses = [link.listen("127.0.0.1", 1) for link in self.links]
 
     def __enter__(self):
@@ -84,11 +87,102 @@ def complete(m):
     return [[j for j in range(m) if j != i] for i in range(m)]
 
 
+@pytest.mark.parametrize("kinds", [(DirectLinks,), (TcpLinks,), (DirectLinks, TcpLinks)], ids=["both", "tcp", "mixed"])
 @pytest.mark.parametrize("neighbours", [ring(2), ring(5), complete(6), [[1, 2, 3], [0], [0], [0]]])
-def test_rounds_of_changing_width(neighbours):
-    """Any degree from 1 to m - 1; the width of a frame may change from round to round."""
-    with Group(neighbours) as group:
-        group.connect().rounds([1, 7, 1000, 3, 1])
+def test_rounds_of_changing_width(neighbours, kinds):
+    """Any degree from 1 to m - 1; the width of a frame may change from round to round, through memory or not."""
+    with Group(neighbours, kinds=kinds) as group:
+        group.connect().rounds([1, 7, 1000, 3, 5000, 5000, 20_000, 1, 2000, 100_000, 1])
+
+
+shared = pytest.mark.skipif(not available(), reason="this system has no memory without a name")
+
+
+@shared
+def test_long_frames_between_actors_of_one_machine_go_through_memory(monkeypatch):
+    """The connection carries headers alone; where one of the two does not share, all of it."""
+    carried = []
+    push = Connection.push
+
+    def witness(link):
+        carried.append((type(group.links[link.me]), sum(piece.nbytes for piece in link._voice)))
+        return push(link)
+
+    monkeypatch.setattr(Connection, "push", witness)
+    for kinds, least, most in (
+        ((DirectLinks,), 0, 200),
+        ((TcpLinks,), 80_000, 80_200),
+        ((DirectLinks, TcpLinks), 80_000, 80_200),
+    ):
+        carried.clear()
+        with Group(ring(2), kinds=kinds) as group:
+            group.connect().rounds([10_000])
+        assert least <= max(size for _, size in carried) <= most
+
+
+@shared
+def test_what_is_said_to_several_is_laid_into_memory_once():
+    """A slot holds one copy of the frame for all neighbours, and two where they differ."""
+    slots, row, other = Slots(), np.ones(10_000), np.ones(10_000)
+    places, offer = slots.lay(1, {1: [bytes_of(row)], 2: [bytes_of(row)], 5: [bytes_of(other)]})
+    assert places[1] == places[2] != places[5] and offer
+    window = Window(offer)
+    assert (window.bytes[places[5] : places[5] + 80_000].view(np.float64) == 1.0).all()
+    again, news = slots.lay(2, {1: [bytes_of(row)], 5: [bytes_of(other)]})
+    assert news == b"" and {*again.values()}.isdisjoint(places.values()), "rounds take turns"
+    window.close()
+    slots.close()
+
+
+@shared
+def test_memory_that_was_replaced_can_be_opened_until_everybody_has_read_it():
+    """A neighbour may open what it was told of when its owner has gone on to the next round, not later."""
+    slots = Slots()
+    _, first = slots.lay(1, {1: [bytes_of(np.ones(10_000))]})
+    _, second = slots.lay(2, {1: [bytes_of(np.ones(100_000))]})
+    assert second
+    Window(first).close()
+    slots.lay(3, {1: [bytes_of(np.ones(100_000))]})
+    with pytest.raises(OSError):
+        Window(first)
+    slots.close()
+
+
+@shared
+@pytest.mark.parametrize(
+    ("place", "offer", "words"),
+    [
+        (1, b"", "its place is not the expected one"),
+        (FRESH | 1, b"\0" * OFFER.size, "cannot read the memory of actor 1"),
+    ],
+)
+def test_a_frame_that_lies_nowhere_is_refused(place, offer, words):
+    """A place in memory that was never told of, or that cannot be opened."""
+    with Group(ring(2)) as group:
+        group.connect()
+        group.links[1]._links[0].socket.sendall(HEADER.pack(RUN, 1, 1, 1, 8, place) + offer)
+        with pytest.raises(LinkError, match=words):
+            group.links[0].exchange({1: [bytes_of(np.zeros(1))]}, {1: [bytes_of(np.zeros(1))]})
+
+
+@shared
+def test_a_frame_that_reaches_beyond_the_memory_is_refused():
+    segment = Segment(100)
+    with Group(ring(2)) as group:
+        group.connect()
+        forged = HEADER.pack(RUN, 1, 1, 1, 80, FRESH | 22) + segment.offer
+        group.links[1]._links[0].socket.sendall(forged)
+        with pytest.raises(LinkError, match="its place is not the expected one"):
+            group.links[0].exchange({1: [bytes_of(np.zeros(10))]}, {1: [bytes_of(np.zeros(10))]})
+    segment.close()
+
+
+@shared
+def test_links_that_end_leave_nothing_open():
+    files = len(os.listdir("/proc/self/fd"))
+    with Group(complete(4)) as group:
+        group.connect().rounds([10_000, 50_000, 3])
+    assert len(os.listdir("/proc/self/fd")) == files
 
 
 def test_large_frames_do_not_deadlock(monkeypatch):
@@ -179,7 +273,7 @@ def test_every_field_of_the_header_is_checked(place, name):
     """A frame of another run, epoch, sender, round or length is refused by that name."""
     with Group(ring(2)) as group:
         group.connect()
-        fields = [RUN, 1, 1, 1, 8]
+        fields = [RUN, 1, 1, 1, 8, 0]
         fields[place] = b"q" * 16 if place == 0 else 2**30
         group.links[1]._links[0].socket.sendall(HEADER.pack(*fields) + struct.pack("d", 0.0))
         one = np.zeros(1)
@@ -212,7 +306,7 @@ def test_patience_ends_and_names_who_was_waited_for():
     with Group(ring(3), patience=0.3) as group:
         group.connect()
         zero, heard = np.zeros(1), {j: np.zeros(1) for j in (1, 2)}
-        group.links[2]._links[0].socket.sendall(HEADER.pack(RUN, 1, 2, 1, 8) + struct.pack("d", 0.0))
+        group.links[2]._links[0].socket.sendall(HEADER.pack(RUN, 1, 2, 1, 8, 0) + struct.pack("d", 0.0))
         with pytest.raises(LinkTimeout) as caught:
             group.links[0].exchange({j: [bytes_of(zero)] for j in heard}, {j: [bytes_of(heard[j])] for j in heard})
         assert caught.value.waits_for == (1,) and caught.value.round == 1

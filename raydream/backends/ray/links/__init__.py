@@ -9,6 +9,7 @@ LINKS: Registry[type[Links]] = Registry(
     "links",
     {
         "direct": "raydream.backends.ray.links.tcp:DirectLinks",
+        "tcp": "raydream.backends.ray.links.tcp:TcpLinks",
         "ray": "raydream.backends.ray.links.ray_calls:RayLinks",
     },
 )

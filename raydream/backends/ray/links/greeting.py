@@ -39,12 +39,12 @@ class Greeting:
         connection = socket.create_connection(address, timeout=max(0.1, deadline - time.monotonic()))
         try:
             connection.setblocking(False)
-            theirs = self._read(connection, NONCE, deadline)
+            theirs = self.read(connection, NONCE, deadline)
             mine = secrets.token_bytes(NONCE)
             proof = self._proof(b"caller", self.me, peer, theirs, mine)
             connection.sendall(HELLO.pack(self.run, self.epoch, self.me, peer, mine, proof))
             wanted = self._proof(b"listener", peer, self.me, mine, theirs)
-            if not hmac.compare_digest(self._read(connection, PROOF, deadline), wanted):
+            if not hmac.compare_digest(self.read(connection, PROOF, deadline), wanted):
                 raise LinkError(f"actor {peer} did not prove the run's secret.")
         except BaseException:
             connection.close()
@@ -101,7 +101,7 @@ class Greeting:
             return None
         return int(sender)
 
-    def _read(self, connection: socket.socket, size: int, deadline: float) -> bytes:
+    def read(self, connection: socket.socket, size: int, deadline: float) -> bytes:
         """Exactly `size` bytes."""
         data = b""
         while len(data) < size:

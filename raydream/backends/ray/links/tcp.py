@@ -1,7 +1,8 @@
-"""Direct links: frames straight from actor to actor over TCP, one connection per pair of neighbouring actors.
+"""Direct links: frames straight from actor to actor, one TCP connection per pair of neighbouring actors.
 
 A listener accepts only peers that prove the run's secret (see `greeting`). After that a round is one frame each way
-(see `frames`): the receiver knows the length that it expects and refuses any other. Nothing is ever unpickled.
+(see `frames`): the receiver knows the length that it expects and refuses any other. Nothing is ever unpickled. Between
+actors that can read each other's memory long rows lie there, and the connection only tells of them (see `shared`).
 """
 
 import contextlib
@@ -11,16 +12,21 @@ import time
 from collections.abc import Mapping
 from typing import ClassVar
 
-from raydream.backends.ray.links.frames import Connection
+from raydream.backends.ray.links.frames import INLINE, Connection
 from raydream.backends.ray.links.greeting import Greeting
+from raydream.backends.ray.links.memory import OFFER, Segment, Window, available
 from raydream.backends.ray.links.protocol import Buffers, Links, Terms
+from raydream.backends.ray.links.shared import LINE, Slots
 from raydream.errors import LinkLost, LinkTimeout
+
+LONG = 1 << 13  # bytes of a frame that are laid into memory, where that is shared: shorter ones go with their header
 
 
 class DirectLinks(Links):
     """The links of one actor. `exchange` performs one round with all neighbouring actors at the same time."""
 
-    says: ClassVar[str] = "frames straight between actors over TCP"
+    says: ClassVar[str] = "frames straight between actors: through shared memory on one machine, else over TCP"
+    shares: ClassVar[bool] = True  # whether memory is used where it can be
 
     def __init__(self, me: int, terms: Terms) -> None:
         super().__init__(me, terms)
@@ -28,6 +34,8 @@ class DirectLinks(Links):
         self._links: dict[int, Connection] = {}
         self._bell: tuple[socket.socket, socket.socket] | None = None
         self._aborted = False
+        self._slots = Slots()
+        self._told: set[int] = set()  # the neighbours that know of the memory as it is
 
     def listen(self, host: str, epoch: int) -> tuple[str, int]:
         """Open a listener on this host and a free port; earlier links, of earlier epochs, are gone."""
@@ -52,6 +60,7 @@ class DirectLinks(Links):
             callers = {peer for peer in peers if peer > self.me}
             for peer, connection in greeting.answer(self._listener, callers, deadline):
                 self._links[peer] = Connection(connection, self.me, peer)
+            self._agree(greeting, deadline)
         except OSError as error:
             raise LinkLost(f"actor {self.me} could not link with its neighbours ({error}).") from None
         except LinkTimeout as error:
@@ -63,9 +72,16 @@ class DirectLinks(Links):
     def exchange(self, says: Mapping[int, Buffers], hears: Mapping[int, Buffers]) -> None:
         """One round: send each neighbour its buffers and fill those that are heard from it."""
         self.round += 1
-        for peer, link in self._links.items():
-            link.begin(self.terms.run, self.epoch, self.round, says[peer], hears[peer])
         try:
+            near = {peer: says[peer] for peer, link in self._links.items() if link.shares and _is_long(says[peer])}
+            places, offer = self._slots.lay(self.round, near) if near else ({}, b"")
+            if offer:
+                self._told = set()  # also those who hear nothing long in this round will learn of it when they do
+            for peer, link in self._links.items():
+                place = INLINE if peer not in places else places[peer] + 1
+                news = b"" if place == INLINE or peer in self._told else self._slots.offer
+                self._told |= {peer} if news else set()
+                link.begin(self.terms.run, self.epoch, self.round, says[peer], hears[peer], place, news)
             self._move()
         except BaseException as error:
             self._hang_up()
@@ -81,8 +97,9 @@ class DirectLinks(Links):
                 self._bell[1].send(b"!")
 
     def close(self) -> None:
-        """Close every socket."""
+        """Close every socket, and let go of all memory."""
         self._hang_up()
+        self._slots.close()
         if self._listener is not None:
             self._listener.close()
             self._listener = None
@@ -94,8 +111,26 @@ class DirectLinks(Links):
     def _hang_up(self) -> None:
         """End all links, so that the neighbours stop waiting too, and theirs in turn."""
         for link in self._links.values():
-            link.socket.close()
+            link.close()
         self._links = {}
+
+    def _agree(self, greeting: Greeting, deadline: float) -> None:
+        """Find out with each neighbour who can read whose memory, by trying.
+
+        All say first and listen then, so that nobody waits for somebody who waits.
+        """
+        trial = Segment(LINE) if self.shares and available() else None
+        try:
+            for link in self._links.values():
+                link.socket.sendall(b"\0" * OFFER.size if trial is None else trial.offer)
+            for link in self._links.values():
+                offered = greeting.read(link.socket, OFFER.size, deadline)
+                link.socket.sendall(b"y" if trial is not None and _readable(offered) else b"n")
+            for link in self._links.values():
+                link.shares = greeting.read(link.socket, 1, deadline) == b"y" and trial is not None
+        finally:
+            if trial is not None:
+                trial.close()
 
     def _move(self) -> None:
         """Push and pull on all links until the round is complete."""
@@ -125,3 +160,23 @@ class DirectLinks(Links):
         if not ready:
             raise self.unheard()
         return [handle for handle, _ in ready]
+
+
+class TcpLinks(DirectLinks):
+    """The same without shared memory."""
+
+    says: ClassVar[str] = "frames straight between actors over TCP alone"
+    shares: ClassVar[bool] = False
+
+
+def _is_long(pieces: Buffers) -> bool:
+    return sum(piece.nbytes for piece in pieces) >= LONG
+
+
+def _readable(offer: bytes) -> bool:
+    """Whether what is offered can be read from here."""
+    try:
+        Window(offer).close()
+    except OSError:
+        return False
+    return True
