@@ -74,7 +74,7 @@ def _obeyed(subject: Subject, checks: tuple[str, ...], law: Law) -> list[Finding
     try:
         found.extend(law(subject))
     except (ProblemRaised, InnerMaximumError) as error:
-        first, *rest = [name for name in checks if name not in {one.check for one in found}]
+        first, *rest = [name for name in checks if name not in {one.check for one in found}] or checks[-1:]
         found.append(Finding(first, False, str(error), getattr(error, "agent", None)))
         found += [unchecked(name, "something was raised before.") for name in rest]
     return found

@@ -101,7 +101,7 @@ def _gradient(subject: Subject, one: Owned, point: Point) -> Miss | None:
     """A part of the gradient that is off; the careful look must say so too, there and at another point."""
     g = one.gradient(*point)
     for part, own in (("x", g[: subject.dim_x]), ("y", g[subject.dim_x :])):
-        if _plainly_off(Sight(one, point, part, EPS), own, subject.signs(own.size, "quick", part)):
+        if _plainly_off(Sight(one, point, part, EPS), own, subject.direction(own.size, "quick", part)):
             points = point, subject.somewhere(0.01, "quick again")
             misses = [found for at in points if isinstance(found := look(subject, one, at)[part], Miss)]
             if len(misses) == len(points):

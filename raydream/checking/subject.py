@@ -77,9 +77,10 @@ class Subject:
         """Draws of their own for every purpose."""
         return np.random.default_rng([self.seed, zlib.crc32(repr(purpose).encode())])
 
-    def signs(self, size: int, *purpose: Any) -> Array:
-        """A direction in which every coordinate counts alike: +1 or -1."""
-        return self.random(*purpose).choice([-1.0, 1.0], size=size)
+    def direction(self, size: int, *purpose: Any) -> Array:
+        """A direction in which every coordinate counts, and errors of two of them do not cancel: +-(1/2 to 3/2)."""
+        generator = self.random(*purpose)
+        return generator.choice([-1.0, 1.0], size=size) * generator.uniform(0.5, 1.5, size=size)
 
     def project(self, y: Array) -> Array:
         """The nearest point of Y."""
@@ -126,7 +127,7 @@ class Subject:
 
     def _rounding_of(self, one: Owned) -> float:
         x, y = self.points[0]
-        d = self.signs(x.size + y.size, "rounding") * np.repeat([rms(x) or 1.0, rms(y) or 1.0], [x.size, y.size])
+        d = self.direction(x.size + y.size, "rounding") * np.repeat([rms(x) or 1.0, rms(y) or 1.0], [x.size, y.size])
         values = slopes = np.zeros((STEPS.size, 1))
         for share in (1e-6, 1e-5, 1e-4, 1e-3):  # where numbers are coarse, nothing changes along a shorter line
             moved = [np.concatenate([x, y]) + share * step * d for step in STEPS]

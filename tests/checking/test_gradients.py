@@ -191,3 +191,27 @@ def test_functions_that_end_at_the_edge_of_y_are_checked():
         assert verdict.ok, str(verdict)
     wrong = scaled(Entropic, 1, 2)
     assert "gradient in y" in failing(rd.check(Bare(wrong, Inner())))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_two_coordinates_that_are_exchanged_are_found(seed):
+    """Errors that cancel in a sum of all coordinates."""
+
+    def gradient(s, x, y, batch=None):
+        gx, gy = both(s, x, y, batch)
+        return gx, gy[[0, 2, 1, 3]] if s.agent == 1 else gy
+
+    found = failing(rd.check(Bare(spoilt(gradient=gradient)), seed=seed))["gradient in y"]
+    assert found.agent == 1 and found.coordinate in (1, 2)
+
+
+def test_an_agent_of_which_nothing_can_be_seen_is_named():
+    """Its values are so noisy that no difference is worth anything; the others are still compared."""
+
+    def value(s, x, y):
+        sound = Shard.value(s, x, y)
+        return sound + (s.agent == 1) * float(np.sin(1e12 * sound))
+
+    verdict = rd.check(Bare(spoilt(value=value)))
+    [told] = [one for one in verdict.findings if one.check == "gradient in x"]
+    assert told.ok and "Of agents 1 nothing could be seen" in told.text

@@ -280,7 +280,7 @@ def test_check_prints_a_verdict_and_fails_where_it_does(cli, tmp_path):
 
 
 def test_a_run_refuses_a_problem_that_contradicts_itself_unless_told_not_to(cli, tmp_path):
-    """One sentence and exit code 2; --no-check in run, compare and tune."""
+    """One sentence and exit code 2; or --no-check, in run and compare."""
     (tmp_path / "ownwrong.py").write_text(OWN_PROBLEM)
     wrong = ("--problem", "ownwrong:make", "--problem-set", "factor=2")
     steps = ("--eta", 0.05, "--iterations", 3, "--set", "b=2", *LOCAL)

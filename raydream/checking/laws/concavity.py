@@ -37,7 +37,7 @@ def near(subject: Subject, *purpose: Any) -> Array:
     one = subject.able[0]
     slope = float(np.linalg.norm(one.gradient(x0, y0)[: subject.dim_x]))
     bent = Bent.around(subject, one, _inner(subject))
-    difference, length = bent.change(np.concatenate([subject.signs(x0.size, "near"), np.zeros(y0.size)]))
+    difference, length = bent.change(np.concatenate([subject.direction(x0.size, "near"), np.zeros(y0.size)]))
     L = float(np.linalg.norm(difference)) / length
     far = min(slope / L if L > 0 else np.inf, 0.1 * (float(np.linalg.norm(x0)) or 1.0)) or 0.01
     d = subject.random("near", *purpose).normal(size=x0.size)

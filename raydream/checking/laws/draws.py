@@ -81,7 +81,7 @@ def _mean(subject: Subject, one: Owned, agents: int) -> list[Miss]:
     for part, cut in (("x", slice(0, subject.dim_x)), ("y", slice(subject.dim_x, None))):
         mine = off[:, cut]
         for k in range(DIRECTIONS):
-            along = mine @ subject.signs(mine.shape[1], "draws", one.agent, part, k)
+            along = mine @ subject.direction(mine.shape[1], "draws", one.agent, part, k)
             gap = abs(float(along.mean()))
             noise = float(along.std(ddof=1)) / np.sqrt(BATCHES)
             if gap <= limit * noise + max(1e-9, 1e3 * subject.rounding) * scale * np.sqrt(mine.shape[1]):

@@ -7,7 +7,7 @@ import numpy as np
 
 from raydream.checking.differences import Slope, kinked, slope
 from raydream.checking.owned import Owned
-from raydream.checking.subject import Miss, Point, Subject, judged, rms
+from raydream.checking.subject import Miss, Point, Subject, judged, listed, rms
 from raydream.checking.verdict import Finding, unchecked
 from raydream.types import Array, Indices
 
@@ -55,12 +55,21 @@ def gradients(subject: Subject) -> Iterator[Finding]:
     for part in "xy":
         mine = [one[part] for one in looks]
         misses = [one for one in mine if isinstance(one, Miss)]
-        decided = [one for one in mine if not isinstance(one, str)]
-        if not decided:
+        seen = [one for one in mine if not isinstance(one, str)]
+        if not seen:
             yield unchecked(f"gradient in {part}", f"{mine[0]}")
             continue
-        fine = f"it is that of differences of `value`, along {len(decided)} random directions."
+        fine = f"it is that of differences of `value`, along {len(seen)} random directions."
+        each = len(subject.points)
+        blind = [one.agent for k, one in enumerate(subject.able) if all(map(_blind, mine[each * k : each * (k + 1)]))]
+        if blind:
+            fine += f" Of agents {listed(blind)} nothing could be seen: {next(filter(_blind, mine))}"
         yield judged(f"gradient in {part}", misses, fine)
+
+
+def _blind(found: Miss | str | None) -> bool:
+    """Whether a look has seen nothing."""
+    return isinstance(found, str)
 
 
 def look(subject: Subject, one: Owned, point: Point) -> dict[str, Miss | str | None]:
@@ -71,7 +80,7 @@ def look(subject: Subject, one: Owned, point: Point) -> dict[str, Miss | str | N
     tests: dict[str, tuple[Array, Slope]] = {}
     for part in "xy":
         sight = Sight(one, point, part, subject.rounding)
-        d = subject.signs(g[part].size, "gradient", part, one.agent)
+        d = subject.direction(g[part].size, "gradient", part, one.agent, point[0].tobytes())
         seen = sight.slope(d)
         if part == "y" and not np.isfinite(seen.error):  # f may be undefined off Y
             d = subject.project(point[1] + rms(point[1]) * d) - point[1]

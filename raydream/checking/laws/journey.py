@@ -10,12 +10,13 @@ import numpy as np
 
 from raydream.checking.laws.purity import batch_of
 from raydream.checking.owned import Owned, asked
-from raydream.checking.subject import Miss, Subject, judged
+from raydream.checking.subject import Miss, Subject, judged, listed
 from raydream.checking.verdict import Finding, unchecked
 from raydream.errors import ProblemRaised
 from raydream.types import Array
 
 CODE = (type, FunctionType, BuiltinFunctionType, ModuleType)
+CONTIGUOUS = " Arrays that are not contiguous become so on the way; make them so with np.ascontiguousarray."
 CHECKS = ("pickling", "same bits elsewhere", "local(i) again")
 
 
@@ -25,24 +26,33 @@ def journey(subject: Subject) -> Iterator[Finding]:
         yield from (unchecked(check, "no agent gives proper answers.") for check in CHECKS)
         return
     misses: dict[str, list[Miss]] = {check: [] for check in CHECKS}
+    unseen: list[int] = []
     for one in subject.able:
         again = asked("local", subject.given.local, one.agent, agent=one.agent)
         misses["local(i) again"] += _differs(
             subject, one, Owned(one.agent, again), "of what `local` gives when called again"
         )
-        try:
-            sent = Owned(one.agent, travelled(f"local({one.agent})", one.shard))
-        except Exception as error:
-            misses["pickling"].append(Miss(one.agent, str(error)))
+        fault = unsendable(f"local({one.agent})", one.shard)
+        if fault:
+            misses["pickling"].append(Miss(one.agent, fault))
             continue
         try:
-            misses["same bits elsewhere"] += _differs(subject, one, sent, "after pickling")
+            sent = Owned(one.agent, travelled(one.shard))
+        except Exception:  # Ray can, and nobody else: what arrives is not seen here
+            unseen.append(one.agent)
+            continue
+        try:
+            misses["same bits elsewhere"] += _differs(subject, one, sent, "after pickling", CONTIGUOUS)
         except ProblemRaised as error:
             why = str(error).partition(": ")[2]
             misses["pickling"].append(Miss(one.agent, f"after pickling, with arrays that are read-only, {why}"))
-    yield _constraint(subject) or judged("pickling", misses["pickling"], "agents and constraint can be sent.")
+    fault = unsendable("constraint", subject.whole.constraint)
+    sound = judged("pickling", misses["pickling"], "agents and constraint can be sent.")
+    yield Finding("pickling", False, fault) if fault else sound
     if len(misses["pickling"]) == len(subject.able):
         yield unchecked("same bits elsewhere", "nothing arrives.")
+    elif unseen and not misses["same bits elsewhere"]:
+        yield unchecked("same bits elsewhere", f"what Ray makes of agents {listed(unseen)} is known to it alone.")
     else:
         yield judged("same bits elsewhere", misses["same bits elsewhere"], "what was sent answers with the same bits.")
     yield judged("local(i) again", misses["local(i) again"], "it is the same, bit by bit.")
@@ -71,21 +81,29 @@ class _Unpacker(pickle.Unpickler):
         return self.kept[number]
 
 
-def travelled(name: str, thing: Any) -> Any:
-    """A thing as an actor receives it, with arrays that cannot be written to; a TypeError names what cannot be sent."""
+def unsendable(name: str, thing: Any) -> str:
+    """Why a thing cannot be sent to an actor, with the path of what cannot; empty: it can."""
     try:
         pickle.dumps(thing)
     except Exception:  # a function without a name, a class inside a function: Ray has a way of its own for these
         from raydream.backends.ray.sending import check_sendable
 
-        check_sendable(name, thing)
+        try:
+            check_sendable(name, thing)
+        except TypeError as error:
+            return str(error)
+    return ""
+
+
+def travelled(thing: Any) -> Any:
+    """A thing as an actor receives it, with arrays that cannot be written to."""
     file, buffers, kept = io.BytesIO(), list[pickle.PickleBuffer](), list[Any]()
     _Packer(file, buffers, kept).dump(thing)
     file.seek(0)
     return _Unpacker(file, [bytes(one.raw()) for one in buffers], kept).load()
 
 
-def _differs(subject: Subject, one: Owned, other: Owned, when: str) -> list[Miss]:
+def _differs(subject: Subject, one: Owned, other: Owned, when: str, hint: str = "") -> list[Miss]:
     """Where two agents that should be the same give other bits."""
     point, batch = subject.points[0], batch_of(subject, one)
     for what, bunch in (("gradient", None), ("gradient of a batch", batch)):
@@ -93,12 +111,7 @@ def _differs(subject: Subject, one: Owned, other: Owned, when: str) -> list[Miss
         k = _first(found, wanted)
         if k is not None:
             part, place = subject.place(k)
-            text = (
-                f"{what} {when}: coordinate {place} of {part} is {found[k]:.17g}, and was {wanted[k]:.17g}. "
-                "Arrays that are not contiguous become so on the way; so make them with np.ascontiguousarray."
-                if when == "after pickling"
-                else f"{what} {when}: coordinate {place} of {part} is {found[k]:.17g}, and was {wanted[k]:.17g}."
-            )
+            text = f"{what} {when}: coordinate {place} of {part} is {found[k]:.17g}, and was {wanted[k]:.17g}.{hint}"
             return [Miss(one.agent, text, abs(found[k] - wanted[k]), part, place, float(found[k]), float(wanted[k]))]
     values = other.value(*point), one.value(*point)
     if values[0] != values[1]:
@@ -110,12 +123,3 @@ def _differs(subject: Subject, one: Owned, other: Owned, when: str) -> list[Miss
 
 def _first(found: Array, wanted: Array) -> int | None:
     return None if found.tobytes() == wanted.tobytes() else int(np.argmax(np.abs(found - wanted)))
-
-
-def _constraint(subject: Subject) -> Finding | None:
-    """What is wrong with the constraint's journey."""
-    try:
-        travelled("constraint", subject.whole.constraint)
-    except Exception as error:
-        return Finding("pickling", False, str(error))
-    return None
