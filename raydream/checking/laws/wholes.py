@@ -8,6 +8,7 @@ import numpy as np
 from raydream.checking.owned import Owned, asked
 from raydream.checking.subject import Subject
 from raydream.checking.verdict import Finding, unchecked
+from raydream.errors import ProblemRaised
 from raydream.types import Array
 
 CHECKS = ("samples", "whole value", "whole gradient", "pooled")
@@ -31,7 +32,13 @@ def wholes(subject: Subject) -> Iterator[Finding]:
     if not subject.defines("pooled"):
         yield unchecked("pooled", "no `pooled()`, which methods of one machine need.")
         return
-    one = asked("problem.pooled", subject.given.pooled)
+    try:
+        one = asked("problem.pooled", subject.given.pooled)
+    except ProblemRaised as raised:
+        if not isinstance(raised.__cause__, ValueError):
+            raise
+        yield unchecked("pooled", str(raised.__cause__))  # weights of agents may forbid it
+        return
     if int(one.agents) != 1:
         text = f"`pooled()` must have one agent; it has {one.agents}."
         yield Finding("pooled", False, text, measured=float(one.agents), expected=1.0)
@@ -47,15 +54,16 @@ def wholes(subject: Subject) -> Iterator[Finding]:
 
 
 def _samples(subject: Subject) -> Finding:
-    """The number of samples that the problem states is that of every agent."""
+    """The number of samples that the problem states is that of every agent, or the mean of theirs rounded up."""
     known = [(i, subject.everyone(i).samples) for i in range(subject.m)]
     for i, n in known:
         if n is not None and not (isinstance(n, int | np.integer) and n >= 1):
             return Finding("samples", False, f"agent {i}: `samples` must be a whole number or None; it is {n!r}.", i)
     stated = subject.given.samples if subject.defines("samples") else None
     counts = {n for _, n in known}
+    is_mean = None not in counts and stated == -(-sum(int(n) for _, n in known if n is not None) // subject.m)
     for i, n in known:
-        if (n is None) != (known[0][1] is None) or (subject.defines("samples") and n != stated):
+        if (n is None) != (known[0][1] is None) or (subject.defines("samples") and n != stated and not is_mean):
             other = f"`problem.samples` is {stated}" if subject.defines("samples") else f"agent 0 has {known[0][1]}"
             numbers = [None if one is None else float(one) for one in (n, stated)]
             return Finding("samples", False, f"agent {i}: it has {n}, and {other}.", i, None, None, *numbers)
