@@ -167,14 +167,19 @@ def figure(studies: dict[str, Any], axis: str) -> go.Figure:
     """P against each of the three prices, a row per problem: medians, with the range of the seeds."""
     cells = [(name, cell, comparison) for name, s in studies.items() for cell, comparison in s.comparisons.items()]
     order = [axis, *(other for other in AXES if other != axis)]
-    titles = [f"{cell}: against {AXES[x]}" for _, cell, _ in cells for x in order]
-    page = make_subplots(rows=len(cells), cols=3, subplot_titles=titles, horizontal_spacing=0.06, vertical_spacing=0.08)
+    said = [f"{cell.split(',')[0]}, {'paper' if name.endswith('paper') else 'balanced'}" for name, cell, _ in cells]
+    titles = [f"{one}: against {AXES[x]}" for one in said for x in order]
+    page = make_subplots(
+        rows=len(cells), cols=3, subplot_titles=titles, horizontal_spacing=0.06, vertical_spacing=0.24 / len(cells)
+    )
     methods = dict.fromkeys(method for _, _, comparison in cells for method, _ in comparison.results)
     for row, (_, _, comparison) in enumerate(cells, 1):
         start = max(result.history.primal.iloc[0] for result in comparison.results.values())
         for column, x in enumerate(order, 1):
             curves = comparison.curves(x=x, y="primal", points=POINTS, quantiles=(0.0, 1.0))
             for method in methods:
+                if not any(one == method for one, _ in comparison.results):
+                    continue
                 part = curves[(curves.method == method) & curves["median"].notna()]
                 look = {"color": colour(method), "width": 2}
                 ends = {"legendgroup": method, "showlegend": False, "hoverinfo": "skip", "mode": "lines"}

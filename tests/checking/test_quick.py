@@ -29,7 +29,7 @@ def changed(change):
 LAST = AGENTS - 1
 WRONG = {
     "factor": (changed(lambda s, gx, gy: (2 * gx, gy)),
-               r"agent 0: coordinate \d of x: `gradient` says (\S+), differences of `value` (\S+) .*; It is 2 times"),
+               r"agent 0: coordinate \d of x: `gradient` says (\S+), differences of `value` (\S+) .*; it is 2 times"),
     "sign, in the last agent": (changed(lambda s, gx, gy: (gx, -gy if s.agent == LAST else gy)),
                                 rf"agent {LAST}: coordinate \d of y: `gradient` says (\S+), differences of `value`"),
     "swapped": (changed(lambda s, gx, gy: (gy, gx)),
@@ -64,7 +64,7 @@ def test_a_problem_that_contradicts_itself_is_refused_before_anything_starts(nam
 def test_a_swapped_pair_of_equal_lengths_is_refused():
     """It is the numbers that tell."""
     with pytest.raises(
-        ValueError, match=r"agent 0: coordinate \d of x: .*; The pair \(in x, in y\) is swapped; rd.check"
+        ValueError, match=r"agent 0: coordinate \d of x: .*; the pair \(in x, in y\) is swapped; rd.check"
     ):
         run(Bare(changed(lambda s, gx, gy: (gy, gx)), dim_x=4, dim_y=4))
 

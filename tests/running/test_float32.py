@@ -68,8 +68,8 @@ def game(constraint=None, agents=4):
 
 def placed(method):
     """The game and a network that the method can use."""
-    alone = type(method).facts.one_machine
-    return (game().pooled(), rd.topology.ring(1)) if alone else (game(), RING)
+    posed = game() if method.refuse(game()) is None else game(Everything())
+    return (posed.pooled(), rd.topology.ring(1)) if type(method).facts.one_machine else (posed, RING)
 
 
 @pytest.mark.parametrize("name", sorted(METHODS_UNDER_TEST))

@@ -110,12 +110,13 @@ def test_the_mixing_warning_names_the_range_and_the_remedy():
     run(game, ring, dream(K=1), iterations=1)
 
 
-def test_a_bar_can_be_asked_for(game, capsys):
-    """progress=True draws on standard error, and nothing is drawn where there is no terminal."""
+def test_progress_can_be_asked_for(game, capsys, monkeypatch):
+    """progress=True writes lines on standard error where there is no terminal; else nothing is written there."""
+    monkeypatch.setattr("raydream.running.progress.LINE_SECONDS", 0.0)
     run(game, RING, dream(), iterations=30)
     assert capsys.readouterr().err == ""
     run(game, RING, dream(), iterations=30, progress=True)
-    assert "DREAM" in capsys.readouterr().err
+    assert "DREAM 30/30: P=" in capsys.readouterr().err
 
 
 REFUSED = {

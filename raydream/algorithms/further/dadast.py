@@ -38,7 +38,7 @@ class Adaptive(Method):
 
     def init(self, agents: Agents) -> Scaled:
         Z = agents.start()
-        return Scaled(Z, np.zeros((len(Z), 2)))
+        return Scaled(Z, np.zeros((len(Z), 2), dtype=Z.dtype))
 
     def scaled_step(self, s: Scaled, agents: Agents) -> tuple[Array, Array]:
         """Where the step leads, not yet mixed or projected, and the sums with this step's gradients."""
@@ -46,7 +46,7 @@ class Adaptive(Method):
         squares = [np.sum(np.ascontiguousarray(part) ** 2, axis=1) for part in (agents.x(G), agents.y(G))]
         M = s.M + np.stack(squares, axis=1)
         # A gradient that was 0 from the start has no length to be divided by, and no step.
-        both, own = (np.maximum(sums, np.finfo(float).tiny) for sums in (M.max(axis=1), M[:, 1]))
+        both, own = (np.maximum(sums, np.finfo(sums.dtype).tiny) for sums in (M.max(axis=1), M[:, 1]))
         agents.x(G)[...] /= (both**self.power_x)[:, None]
         agents.y(G)[...] /= (own**self.power_y)[:, None]
         return agents.descend_ascend(s.Z, G, self.eta, self.gamma), M
