@@ -5,12 +5,16 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from raydream.agents import Agents
 from raydream.agents.ledger import Ledger
 from raydream.agents.streams import Streams
 from raydream.backends.host import Host
 from raydream.backends.layout import as_sent
 from raydream.backends.protocol import Keep, Names, Place, Plan, Recovery, Snapshot
+from raydream.conditions.clock import Clock
+from raydream.conditions.wires import Wires
 from raydream.kernels import Weights
 from raydream.program import parts_of
 
@@ -55,7 +59,11 @@ class LocalSession:
             start=plan.start,
             streams=Streams(plan.seed),
         )
-        self._host = Host(plan.method, agents, self._exchange)
+        self._clock: Clock | None = None
+        if plan.conditions is not None:
+            wires = Wires.of(plan.topology.neighbours, range(m), np.arange(m))
+            self._clock = Clock(plan.conditions, wires, plan.seed)
+        self._host = Host(plan.method, agents, self._exchange, self._clock)
         self._edges = sum(len(those) for those in plan.topology.neighbours)
         self._ledger = Ledger()
 
@@ -92,5 +100,7 @@ class LocalSession:
     def _exchange(self, said: Any, bytes: int) -> Any:
         """One round: W times what was said."""
         self._ledger.bill_round(self._edges, bytes)
+        if self._clock is not None:
+            self._clock.arrive(self._clock.depart(bytes))
         heard = tuple(self._weighed(V) for V in parts_of(said))
         return heard if isinstance(said, tuple) else heard[0]

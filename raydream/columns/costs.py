@@ -13,6 +13,7 @@ COSTS = (
     Column("messages", "cost", "messages on directed links", "messages", integer=True, compared=False),
     Column("bytes", "cost", "payload sent (bytes)", "bytes", integer=True),
     Column("seconds", "cost", "time without evaluation (s)", "seconds", limit="max_seconds"),
+    Column("sim_seconds", "cost", "simulated time (s)", "simulated seconds", conditional=True, limit="max_sim_seconds"),
 )
 
 OVERHEAD = (

@@ -66,7 +66,12 @@ def execute(
         try:
             with _noting_failure(folder), told.around(lambda: outcome), _bar(progress, plan, settings) as bar:
                 recorder = recorder or Recorder(
-                    plan.problem, plan.method, settings.diagnostics, plan.metrics, settings.evaluation
+                    plan.problem,
+                    plan.method,
+                    settings.diagnostics,
+                    plan.metrics,
+                    settings.evaluation,
+                    clocked=plan.conditions is not None,
                 )
                 due = Every(settings.record_every) if schedule is None else schedule
                 loop = Loop(plan, session, recorder, settings, schedule=due, folder=folder, bar=bar, hook=told)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import raydream
-from raydream.columns import COSTS, LIMITED, Better
+from raydream.columns import COSTS, LIMITED, Better, with_conditional
 from raydream.storage.files import write_json
 from raydream.storage.reading import read_record
 from raydream.storage.result import Result, load
@@ -83,11 +83,12 @@ class Comparison:
             row = {"method": method, "seed": seed, "outcome": result.outcome, "reason": result.reason}
             row |= {"iterations": int(last.iteration), "primal": last.primal, "grad_norm": last.grad_norm}
             own = {name: last[name] for name in result.record.settings.metrics}
-            rows.append({**row, **result.ledger.as_dict(), "seconds": last.seconds, **own})
+            rows.append({**row, **{name: last[name] for name in with_conditional(COSTS, last.index)}, **own})
         for (method, seed), sentence in self.failures.items():
             rows.append({"method": method, "seed": seed, "outcome": "failed", "reason": sentence})
         columns = ["method", "seed", "outcome", "reason", "iterations", "primal", "grad_norm"]
-        return pd.DataFrame(rows, columns=[*columns, *COSTS, *self.own])
+        costs = with_conditional(COSTS, {name for row in rows for name in row})
+        return pd.DataFrame(rows, columns=[*columns, *costs, *self.own])
 
     def to_reach(
         self, target: float, metric: str = "grad_norm", quantiles: tuple[float, float] = (0.25, 0.75)

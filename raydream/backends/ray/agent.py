@@ -17,6 +17,8 @@ from raydream.backends.host import Host
 from raydream.backends.protocol import Keep, Names, Snapshot
 from raydream.backends.ray.links import Links, Terms
 from raydream.backends.ray.routing import Route
+from raydream.conditions import Conditions
+from raydream.conditions.clock import Clock
 from raydream.kernels import Weights
 from raydream.program import frame_of, heard_as
 from raydream.types import Array
@@ -73,11 +75,22 @@ class Agent:
         return Whereabouts(ray.get_runtime_context().get_node_id(), address, os.getpid())
 
     @failing_by_value
-    def build(self, route: Route, shards: Sequence[Any], method: Any, seed: int, world: dict[str, Any]) -> None:
+    def build(
+        self,
+        route: Route,
+        shards: Sequence[Any],
+        method: Any,
+        seed: int,
+        world: dict[str, Any],
+        conditions: Conditions | None = None,
+    ) -> None:
         """Receive the agents' own data and build their rows."""
         self._route = route
+        self._clock: Clock | None = None
+        if conditions is not None and route.wires is not None:
+            self._clock = Clock(conditions, route.wires, seed)
         agents = Agents(route.hosted, shards, streams=Streams(seed), **world)
-        self._host = Host(method, agents, self._exchange)
+        self._host = Host(method, agents, self._exchange, self._clock)
         self._weighed = Weights(route.W.astype(agents.dtype, copy=False))
         self._stack = np.empty((0, 0))
 
@@ -136,12 +149,30 @@ class Agent:
             self._stack = np.empty((len(route.columns), width), dtype=V.dtype)
         stack = self._stack
         stack[route.own] = V
-        self.links.exchange(
-            {peer: [_bytes(V[row]) for row in rows] for peer, rows in route.says.items()},
-            {peer: [_bytes(stack[place]) for place in places] for peer, places in route.hears.items()},
-        )
+        says = {peer: [_bytes(V[row]) for row in rows] for peer, rows in route.says.items()}
+        hears = {peer: [_bytes(stack[place]) for place in places] for peer, places in route.hears.items()}
+        if self._clock is None:
+            self.links.exchange(says, hears)
+        else:
+            self._exchange_stamped(self._clock, bytes, says, hears)
         self._ledger.bill_round(route.messages, bytes)
         return heard_as(said, self._weighed(stack))
+
+    def _exchange_stamped(
+        self, clock: Clock, bytes: int, says: dict[int, list[memoryview]], hears: dict[int, list[memoryview]]
+    ) -> None:
+        """The same round on a clock: the stamp of each row goes before the rows, and is billed to nobody."""
+        route, out = self._route, clock.depart(bytes)
+        stamps = np.empty(len(route.columns))
+        stamps[route.own] = out
+        heard = {peer: np.empty(len(places)) for peer, places in route.hears.items()}
+        self.links.exchange(
+            {peer: [_bytes(out[route.says[peer]]), *rows] for peer, rows in says.items()},
+            {peer: [_bytes(heard[peer]), *rows] for peer, rows in hears.items()},
+        )
+        for peer, theirs in heard.items():
+            stamps[route.hears[peer]] = theirs
+        clock.arrive(stamps)
 
     def _forget(self) -> None:
         self._ledger = Ledger()

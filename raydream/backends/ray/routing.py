@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from raydream.checks import whole
+from raydream.conditions.wires import Wires
 from raydream.topology import Topology
 from raydream.types import Indices
 
@@ -24,6 +25,7 @@ class Route:
     says      for each neighbouring actor, the rows (among its own) that this actor sends it
     hears     for each neighbouring actor, the places (among the columns) of the rows it receives
     messages  directed edges that leave its agents: the logical messages of a round, packed or not
+    wires     the links that end at its agents, for the clock; None where there is none
     """
 
     hosted: tuple[int, ...]
@@ -33,12 +35,14 @@ class Route:
     says: dict[int, Indices]
     hears: dict[int, Indices]
     messages: int
+    wires: Wires | None = None
 
 
 class Router:
     """The topology cut into blocks of consecutive agents, one block per actor."""
 
-    def __init__(self, topology: Topology, sizes: Sequence[int]) -> None:
+    def __init__(self, topology: Topology, sizes: Sequence[int], clocked: bool = False) -> None:
+        self._clocked = clocked
         self.bounds = np.concatenate([[0], np.cumsum(sizes)])
         self.host_of = np.repeat(np.arange(len(sizes)), sizes)
         self.routes = [self._route(topology, number) for number in range(len(sizes))]
@@ -73,6 +77,7 @@ class Router:
             says=says,
             hears=hears,
             messages=sum(len(topology.neighbours[i]) for i in hosted),
+            wires=Wires.of(topology.neighbours, hosted, columns) if self._clocked else None,
         )
 
 
