@@ -11,6 +11,7 @@ from raydream.agents import Agents
 from raydream.backends.allocator import keep_freed_memory
 from raydream.backends.protocol import Keep, Names, arrays_of
 from raydream.conditions.clock import CLOCK, Clock
+from raydream.conditions.loss import Loss
 from raydream.program import KEEP_DTYPE, perform, weighed
 from raydream.types import Array
 
@@ -19,16 +20,22 @@ class Host:
     """Drives a method's programs over the rows hosted here.
 
     exchange(said, bytes) carries one round, whose rows are billed as so many bytes each. A clock, where there is one,
-    is told of the agents' work before every round and after every step.
+    is told of the agents' work before every round and after every step; loss is told of every step.
 
     This is the one place where a step is taken, whatever the backend.
     """
 
     def __init__(
-        self, method: Any, agents: Agents, exchange: Callable[[Any, int], Any], clock: Clock | None = None
+        self,
+        method: Any,
+        agents: Agents,
+        exchange: Callable[[Any, int], Any],
+        clock: Clock | None = None,
+        loss: Loss | None = None,
     ) -> None:
         keep_freed_memory()
-        self.method, self.agents, self._exchange, self.clock = method, agents, exchange, clock
+        self.method, self.agents, self._exchange = method, agents, exchange
+        self.clock, self.loss = clock, loss
         self._dtype = agents.dtype
         self.state: Any = None
         self.iteration = 0
@@ -69,6 +76,8 @@ class Host:
         if self.clock is not None:
             self.agents.oracle.taken()
             self.clock.begin(iteration)
+        if self.loss is not None:
+            self.loss.begin(iteration)
         with np.errstate(all="ignore"):  # a diverging run may overflow
             self.state = perform(program(), self._hear)
         if self.clock is not None:

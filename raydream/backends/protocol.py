@@ -33,9 +33,11 @@ class Snapshot:
     kept: Array | None = None
 
     def spent(self) -> dict[str, float]:
-        """The bill by the names of columns; under conditions also `sim_seconds`, the latest agent's clock."""
-        clocks = self.arrays.get(CLOCK)
-        return {**self.ledger.as_dict(), **({} if clocks is None else {"sim_seconds": float(clocks.max())})}
+        """The bill by the names of columns; under conditions also `dropped`, and the latest agent's `sim_seconds`."""
+        clocks, bill = self.arrays.get(CLOCK), self.ledger.as_dict()
+        if clocks is None:
+            return {**bill}
+        return {**bill, "dropped": self.ledger.dropped, "sim_seconds": float(clocks.max())}
 
 
 # What to collect at the end of a block: the names of arrays, or None for the whole state.

@@ -45,6 +45,11 @@ def with_conditional(usual: Iterable[str], there: Iterable[str]) -> tuple[str, .
     return (*(name for name in COLUMNS if name in wanted), *(name for name in usual if name not in COLUMNS))
 
 
+def compared(there: Iterable[str]) -> tuple[str, ...]:
+    """The costs by which runs with these columns are compared."""
+    return tuple(name for name in with_conditional(COMPARED, there) if COLUMNS[name].compared)
+
+
 CONDITIONAL = tuple(one.name for one in COLUMNS.values() if one.conditional)  # only of runs under conditions
 RECORDED = tuple(name for name in names("count", "cost", "metric", "overhead") if name not in CONDITIONAL)
 COSTS = tuple(name for name in names("cost") if name not in CONDITIONAL)
@@ -57,5 +62,6 @@ USUAL_X, USUAL_Y = "sfo", "grad_norm"  # drawn where nothing else is asked for
 
 __all__ = [
     "AXES", "BILLED", "COLUMNS", "COMPARED", "CONDITIONAL", "COSTS", "DIVERGING", "LIMITED", "METRICS", "RECORDED",
-    "USUAL_X", "USUAL_Y", "Better", "Column", "Directions", "Kind", "column", "missing", "names", "with_conditional",
+    "USUAL_X", "USUAL_Y", "Better", "Column", "Directions", "Kind", "column", "compared", "missing", "names",
+    "with_conditional",
 ]  # fmt: skip

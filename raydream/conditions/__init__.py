@@ -1,4 +1,4 @@
-"""Networks as they are: what gradients and messages cost in time, the same draws wherever agents live."""
+"""Networks as they are: what gradients and messages cost in time, what is lost, the same draws wherever agents live."""
 
 from raydream.conditions.conditions import Conditions
 from raydream.conditions.distributions import Exponential, LogNormal, Uniform

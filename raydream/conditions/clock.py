@@ -2,18 +2,22 @@
 
 out_i = t_i + bytes max(1 / bandwidth, degree_i / uplink)          the agent's frames are out
 t_i  <- max(out_i, max over neighbours j of out_j + latency_ji)    and those of its neighbours are in
+
+over the links that work in this round; an agent without any waits for nobody.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from raydream.agents.streams import EVERYBODY, Streams, of_conditions
 from raydream.conditions.conditions import Conditions
 from raydream.conditions.distributions import Distribution
 from raydream.conditions.wires import Wires
-from raydream.types import Array
+from raydream.types import Array, Indices
 
+Mask = npt.NDArray[np.bool_]
 CLOCK = "sim_clock"  # among the arrays of a snapshot: the agents' clocks
 
 
@@ -31,8 +35,8 @@ class Clock:
         self._hosted = np.array(wires.hosted, dtype=np.int64)
         self._iteration = self._spell = self._round = 0
         per_link = 0.0 if conditions.bandwidth is None else 1.0 / conditions.bandwidth
-        shared = np.zeros(len(self._hosted)) if conditions.uplink is None else wires.degrees / conditions.uplink
-        self._per_byte = np.maximum(per_link, shared)
+        self._per_link = per_link
+        self._per_byte = self._pace(wires.degrees)
         self._per_call = self._fixed_calls()
         self._latency = self._fixed_latency()
 
@@ -54,20 +58,36 @@ class Clock:
         else:
             self.seconds = self.seconds + np.asarray(calls) * self._per_call
 
-    def depart(self, bytes: int) -> Array:
-        """When the frames of each agent are out: the stamps that they carry."""
-        return self.seconds + bytes * self._per_byte if self.wires.links else self.seconds
+    def depart(self, bytes: int, alive: Mask | None = None) -> Array:
+        """When the frames of each agent are out: the stamps that they carry.
 
-    def arrive(self, out: Array) -> None:
+        alive  which links work in this round (default: all)
+        """
+        if not self.wires.links:
+            return self.seconds
+        if alive is None:
+            return self.seconds + bytes * self._per_byte
+        degrees = np.bincount(self.wires.ends[0][alive], minlength=len(self._hosted))
+        out: Array = self.seconds + bytes * np.where(degrees > 0, self._pace(degrees), 0.0)
+        return out
+
+    def arrive(self, out: Array, alive: Mask | None = None) -> None:
         """The round ends for each agent when its own frames are out and those of its neighbours, so stamped, are in.
 
-        out  the stamps of all columns
+        out  the stamps of all columns, of which those that nobody hears may be anything
         """
         if not self.wires.links:
             return
         arrived = out[self.wires.senders] + self._latencies()
+        if alive is not None:
+            arrived[~alive] = -np.inf
         self.seconds = np.maximum(out[self.wires.own], np.maximum.reduceat(arrived, self.wires.first))
         self._round += 1
+
+    def _pace(self, degrees: Indices) -> Array:
+        """Seconds for each byte of a frame to all of so many neighbours."""
+        shared = 0.0 if self.conditions.uplink is None else degrees / self.conditions.uplink
+        return np.maximum(self._per_link, shared) * np.ones(len(self._hosted))
 
     def _latencies(self) -> Array | float:
         latency = self.conditions.latency

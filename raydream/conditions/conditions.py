@@ -23,6 +23,9 @@ class Conditions:
                       link, or a distribution, drawn anew for each frame
     bandwidth         bytes per second on each link
     uplink            bytes per second of an agent, which its links share
+    drop              the chance that a link fails in a round, in both directions: nothing is sent, and its weight
+                      goes back to both ends
+    asleep            the chance that an agent neither sends nor hears anything in a round
 
     Distributions are objects of `raydream.conditions` or words: "exponential-0.001" (mean), "uniform-0.01-0.05",
     "lognormal-0.001-1.5" (median, spread). What is None costs no time.
@@ -32,6 +35,8 @@ class Conditions:
     latency: Any = None
     bandwidth: float | None = None
     uplink: float | None = None
+    drop: float | None = None
+    asleep: float | None = None
 
     def __post_init__(self) -> None:
         settled = {
@@ -41,15 +46,15 @@ class Conditions:
                 name: None if getattr(self, name) is None else positive(name, getattr(self, name))
                 for name in ("bandwidth", "uplink")
             },
+            **{name: _chance(name, getattr(self, name)) for name in ("drop", "asleep")},
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
 
     @property
-    def homogeneous(self) -> bool:
-        """Whether all agents and all links are alike, at all times."""
-        fixed = all(one is None or isinstance(one, float) for one in (self.gradient_seconds, self.latency))
-        return fixed and self.uplink is None
+    def lossy(self) -> bool:
+        """Whether messages may be lost."""
+        return bool(self.drop or self.asleep)
 
     @property
     def messages_take_time(self) -> bool:
@@ -122,6 +127,16 @@ def _pair(value: Any) -> tuple[int, int]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
         raise ValueError(f"`latency` must name links as pairs of agents (i, j); got {value!r}.")
     return whole("latency", value[0]), whole("latency", value[1])
+
+
+def _chance(name: str, value: Any) -> float | None:
+    """None, or a number in [0, 1)."""
+    if value is None:
+        return None
+    found = not_negative(name, value)
+    if found >= 1:
+        raise ValueError(f"`{name}` must be in [0, 1), or no message ever arrives; got {value!r}.")
+    return found
 
 
 def _duration(name: str, value: Any) -> Any:

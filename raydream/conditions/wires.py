@@ -20,6 +20,8 @@ class Wires:
     first    for each of them, the first of its links
     numbers  the number of each link among all of the network
     links    of the whole network
+    pair     the number of each link among the undirected ones, the same for both directions
+    pairs    how many of these there are
     """
 
     agents: int
@@ -30,6 +32,8 @@ class Wires:
     first: Indices
     numbers: Indices
     links: int
+    pair: Indices
+    pairs: int
 
     @classmethod
     def of(cls, neighbours: Sequence[Indices], hosted: Sequence[int], columns: Indices) -> "Wires":
@@ -38,6 +42,9 @@ class Wires:
         begins = np.concatenate([[0], np.cumsum(counts)])
         mine = [neighbours[i] for i in hosted]
         senders = np.concatenate(mine) if mine else np.empty(0, dtype=np.int64)
+        near, far = np.repeat(np.arange(len(neighbours)), counts), np.concatenate(neighbours)
+        ends, pair = np.unique(np.minimum(near, far) * len(neighbours) + np.maximum(near, far), return_inverse=True)
+        numbers = np.concatenate([np.arange(begins[i], begins[i + 1]) for i in hosted]).astype(np.int64)
         return cls(
             agents=len(neighbours),
             hosted=tuple(int(i) for i in hosted),
@@ -45,8 +52,10 @@ class Wires:
             own=np.searchsorted(columns, np.asarray(hosted, dtype=np.int64)),
             senders=np.searchsorted(columns, senders),
             first=np.concatenate([[0], np.cumsum([len(those) for those in mine])[:-1]]).astype(np.int64),
-            numbers=np.concatenate([np.arange(begins[i], begins[i + 1]) for i in hosted]).astype(np.int64),
+            numbers=numbers,
             links=int(begins[-1]),
+            pair=pair[numbers].astype(np.int64),
+            pairs=len(ends),
         )
 
     @property

@@ -286,7 +286,8 @@ def _constants_from_json(found: Fields) -> dict[str, float] | None:
 
 
 def _ledger_from_json(found: Fields) -> Ledger:
-    return Ledger(**{name: found.whole(name, most=None) for name in vars(Ledger())})
+    counts = {name: found.whole(name, most=None) for name in vars(Ledger()) if name != "dropped"}
+    return Ledger(**counts, dropped=found.whole("dropped", most=None, usual=0))
 
 
 def _spec_to_json(spec: Spec | None) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from raydream.checks import choice, number, whole
-from raydream.columns import COMPARED, CONDITIONAL, DIVERGING, Directions, column, names, with_conditional
+from raydream.columns import COMPARED, CONDITIONAL, DIVERGING, Directions, column, compared, names, with_conditional
 from raydream.columns.evaluation import carried
 from raydream.types import Array
 
@@ -98,9 +98,7 @@ def reach_table(
     number("target", target)
     choice("metric", metric, [*names("metric"), *own])
     rows = []
-    prices = with_conditional(
-        COSTS, {str(one) for history in histories.values() if history is not None for one in history}
-    )
+    prices = compared({str(one) for history in histories.values() if history is not None for one in history})
     for method in dict.fromkeys(name for name, _ in histories):
         of_method = [history for (name, _), history in histories.items() if name == method]
         costs = [

@@ -41,7 +41,8 @@ def quantities(result: Result) -> tuple[Array, Array, Array]:
     sfo, rounds, messages, sent = (
         history[name].to_numpy(dtype=np.float64) for name in ("sfo", "rounds", "messages", "bytes")
     )
-    links = messages[-1] / rounds[-1] if rounds[-1] else 1.0
+    dropped = history["dropped"].to_numpy(dtype=np.float64) if "dropped" in history else np.zeros(len(history))
+    links = (messages[-1] + dropped[-1]) / rounds[-1] if rounds[-1] else 1.0
     return sfo / result.record.problem.agents, rounds, sent / links
 
 
@@ -53,10 +54,18 @@ def seconds_at(calls: Array, rounds: Array, sent: Array, at: Conditions) -> Arra
 
 def repriced(result: Result, at: Conditions) -> Result:
     """The same run with `sim_seconds` at these prices, and a record that says so."""
-    history = result.history.drop(columns="sim_seconds", errors="ignore")
-    history = history.assign(sim_seconds=seconds_at(*quantities(result), at))
+    history = result.history.assign(sim_seconds=seconds_at(*quantities(result), at))
+    if "dropped" not in history:
+        history = history.assign(dropped=0)
     ordered = dict.fromkeys([*with_conditional(RECORDED, history.columns), *history.columns])
-    return replace(result, history=history[[*ordered]], record=replace(result.record, conditions=at))
+    return replace(
+        result, history=history[[*ordered]], record=replace(result.record, conditions=_with_loss(at, result))
+    )
+
+
+def _with_loss(at: Conditions, result: Result) -> Conditions:
+    before = result.record.conditions
+    return at if before is None else replace(at, drop=before.drop, asleep=before.asleep)
 
 
 def why_estimated(result: Result) -> str:
@@ -64,6 +73,8 @@ def why_estimated(result: Result) -> str:
     record = result.record
     if record.problem.agents == 1:
         return ""
+    if record.conditions is not None and record.conditions.lossy:
+        return "its messages were lost now and then"
     if record.problem.sizes is not None:
         return "its agents own shards of different sizes"
     if record.method.name not in METHODS:

@@ -25,7 +25,8 @@ class Route:
     says      for each neighbouring actor, the rows (among its own) that this actor sends it
     hears     for each neighbouring actor, the places (among the columns) of the rows it receives
     messages  directed edges that leave its agents: the logical messages of a round, packed or not
-    wires     the links that end at its agents, for the clock; None where there is none
+    wires     the links that end at its agents, and
+    hosts     for each of them the actor that hosts its sender; None where there are no conditions
     """
 
     hosted: tuple[int, ...]
@@ -36,6 +37,18 @@ class Route:
     hears: dict[int, Indices]
     messages: int
     wires: Wires | None = None
+    hosts: Indices | None = None
+
+    def over(self, alive: Any) -> tuple[dict[int, Indices], dict[int, Indices]]:
+        """What is said to and heard from each neighbouring actor in a round in which only some of the wires work."""
+        assert self.wires is not None and self.hosts is not None
+        receivers, senders = self.wires.ends
+        busy = {peer: alive & (self.hosts == peer) for peer in self.says}
+        used = {peer: links for peer, links in busy.items() if links.any()}
+        return (
+            {peer: np.unique(receivers[links]) for peer, links in used.items()},
+            {peer: np.unique(senders[links]) for peer, links in used.items()},
+        )
 
 
 class Router:
@@ -69,6 +82,7 @@ class Router:
             hears[other] = np.flatnonzero(self.host_of[columns] == other)
         W = topology.W[hosted.start : hosted.stop][:, columns]
         W.sort_indices()
+        wires = Wires.of(topology.neighbours, hosted, columns) if self._clocked else None
         return Route(
             hosted=tuple(hosted),
             W=W,
@@ -77,7 +91,8 @@ class Router:
             says=says,
             hears=hears,
             messages=sum(len(topology.neighbours[i]) for i in hosted),
-            wires=Wires.of(topology.neighbours, hosted, columns) if self._clocked else None,
+            wires=wires,
+            hosts=None if wires is None else self.host_of[columns[wires.senders]],
         )
 
 

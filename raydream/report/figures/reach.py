@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from raydream.checks import choice, number
-from raydream.columns import BILLED, COMPARED, Column, Directions, column, with_conditional
+from raydream.columns import BILLED, Column, Directions, column, compared
 from raydream.report import theme
 from raydream.report.collect import Run, collect, directions, grouped, variants
 from raydream.report.figures.convergence import plain, shortened
@@ -67,7 +67,7 @@ def to_reach(
     lost = failures_of(runs) if failed is None else failed
     every = collect(runs)
     groups, own = grouped(every), directions(every)
-    costs = with_conditional(COMPARED, {name for run in every for name in run.columns}) if costs is None else costs
+    costs = compared({name for run in every for name in run.columns}) if costs is None else costs
     choice("metric", metric, dict.fromkeys(name for group in groups.values() for run in group for name in run.metrics))
     goal = suggested_target(groups, metric) if target is None else number("target", target)
     spent = {}

@@ -63,10 +63,10 @@ class DirectLinks(Links):
     def exchange(self, says: Mapping[int, Buffers], hears: Mapping[int, Buffers]) -> None:
         """One round: send each neighbour its buffers and fill those that are heard from it."""
         self.round += 1
-        for peer, link in self._links.items():
-            link.begin(self.terms.run, self.epoch, self.round, says[peer], hears[peer])
+        for peer in says:
+            self._links[peer].begin(self.terms.run, self.epoch, self.round, says[peer], hears[peer])
         try:
-            self._move()
+            self._move({peer: self._links[peer] for peer in says})
         except BaseException as error:
             self._hang_up()
             if isinstance(error, OSError):
@@ -97,9 +97,8 @@ class DirectLinks(Links):
             link.socket.close()
         self._links = {}
 
-    def _move(self) -> None:
-        """Push and pull on all links until the round is complete."""
-        busy = dict(self._links)
+    def _move(self, busy: dict[int, Connection]) -> None:
+        """Push and pull on these links until the round is complete."""
         while True:
             for peer, link in list(busy.items()):
                 sent, heard = link.push(), link.pull()
