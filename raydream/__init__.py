@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from raydream import algorithms as algorithms
+    from raydream import conditions as conditions
     from raydream import constraints as constraints
     from raydream import data as data
     from raydream import errors as errors
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from raydream.checking.check import check as check
     from raydream.columns.evaluation import Evaluation as Evaluation
     from raydream.columns.own import Metric as Metric
+    from raydream.conditions import Conditions as Conditions
     from raydream.program import Frame as Frame
     from raydream.running.callbacks import MLflow as MLflow
     from raydream.running.callbacks import TensorBoard as TensorBoard
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 # The same names as above, for programs that run (a test compares the two); methods are found in their registry.
 _NAMES = {
     "Comparison": "raydream.studies.comparison",
+    "Conditions": "raydream.conditions",
     "Evaluation": "raydream.columns.evaluation",
     "Frame": "raydream.program",
     "LocalBackend": "raydream.backends.local",
@@ -64,7 +67,7 @@ _NAMES = {
     "study": "raydream.studies.study.study",
     "tune": "raydream.studies.tuning.tune",
 }
-_MODULES = ("algorithms", "constraints", "data", "errors", "problems", "theory", "topology")
+_MODULES = ("algorithms", "conditions", "constraints", "data", "errors", "problems", "theory", "topology")
 
 
 def __getattr__(name: str) -> Any:

@@ -28,7 +28,7 @@ def letters_in(folder):
 
         def exchange(self, says, hears):
             self.round += 1
-            for peer, box in self._boxes.items():
+            for peer, box in ((peer, self._boxes[peer]) for peer in says):
                 draft = box / f"{self.me}.draft"
                 draft.write_bytes(b"".join(says[peer]))
                 draft.rename(box / f"{self.round}-{self.me}")

@@ -15,17 +15,20 @@ class Ledger:
     rounds    exchanges in which every agent sends one frame to each neighbour
     messages  frames sent, one per directed edge and round
     bytes     payload of these frames
+    dropped   frames that were not sent, because their link failed or one of its ends slept
     """
 
     sfo: int = 0
     rounds: int = field(default=0, metadata=IN_COMMON)
     messages: int = 0
     bytes: int = 0
+    dropped: int = 0
 
-    def bill_round(self, messages: int, bytes: int) -> None:
+    def bill_round(self, messages: int, bytes: int, dropped: int = 0) -> None:
         """One round of this many frames, each of so many bytes; an agent alone has nobody to talk to."""
-        if messages == 0:
+        if messages + dropped == 0:
             return
+        self.dropped += dropped
         self.rounds += 1
         self.messages += messages
         self.bytes += bytes * messages
@@ -39,8 +42,9 @@ class Ledger:
         return Ledger(**total)
 
     def as_dict(self) -> dict[str, int]:
-        """The four counts by name."""
-        return asdict(self)
+        """The counts by name; `dropped` only where something was."""
+        found = asdict(self)
+        return found if self.dropped else {name: count for name, count in found.items() if name != "dropped"}
 
     def copy(self) -> "Ledger":
         """The same counts, to keep."""

@@ -30,6 +30,7 @@ class Oracle:
     def __init__(self, hosted: Sequence[int], shards: Sequence[LocalProblem], dim_x: int, dim_y: int) -> None:
         self.hosted, self.shards, self._dim_x, self._dim_y = hosted, shards, dim_x, dim_y
         self.sfo = 0
+        self.calls: list[int] | None = None  # of each row since last asked, where a clock wants to know
         self._stack = _stacked(shards)
         self._all = sum(shard.samples or 0 for shard in shards)
 
@@ -37,7 +38,11 @@ class Oracle:
         """The mean gradient of every row over its batch of b samples, or over its shard."""
         G = np.empty_like(Z)
         if self._together(Z, batches, G):
-            self.sfo += self._all if b is None else b * len(Z)
+            if self.calls is None:
+                self.sfo += self._all if b is None else b * len(Z)
+            else:
+                for row in range(len(Z)):
+                    self._bill(row, b)
             return G
         for row in range(len(Z)):
             G[row] = self.gradient(row, Z[row], None if batches is None else batches[row], b, when)
@@ -45,7 +50,7 @@ class Oracle:
 
     def gradient(self, row: int, z: Array, batch: Any, b: int | None, when: str) -> Array:
         """One agent's, as one vector."""
-        self.sfo += self._price(row, b)
+        self._bill(row, b)
         try:
             answer = self.shards[row].gradient(z[: self._dim_x], z[self._dim_x :], batch)
         except Exception as error:
@@ -56,8 +61,16 @@ class Oracle:
             raise GradientError(self._blame(row, z, batch, when))
         return g
 
-    def _price(self, row: int, b: int | None) -> int:
-        return (self.shards[row].samples or 0) if b is None else b
+    def taken(self) -> list[int]:
+        """The calls of each row since this was last asked."""
+        calls, self.calls = self.calls, [0] * len(self.shards)
+        return calls or self.calls
+
+    def _bill(self, row: int, b: int | None) -> None:
+        price = (self.shards[row].samples or 0) if b is None else b
+        self.sfo += price
+        if self.calls is not None:
+            self.calls[row] += price
 
     def _together(self, Z: Array, batches: Any, G: Array) -> bool:
         """Whether all rows were answered at once, and nothing is wrong with the answer: else look at each alone."""

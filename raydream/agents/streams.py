@@ -13,14 +13,20 @@ from raydream.types import Indices
 
 PURPOSES = ("coin", "sample", "participation", "output")
 EVERYBODY = 2**64 - 1  # in the place of an agent's number
+CONDITIONS = "conditions: "  # what the draws of a network's conditions are for begins so
 
 
 def own_purpose(purpose: str) -> str:
     """What a method of the user's own draws for: any name but those of the package."""
-    if not isinstance(purpose, str) or not purpose or purpose in PURPOSES:
+    if not isinstance(purpose, str) or not purpose or purpose in PURPOSES or purpose.startswith(CONDITIONS):
         taken = ", ".join(map(repr, PURPOSES))
         raise ValueError(f"`purpose` must be a name of your own, not one of {taken}; got {purpose!r}.")
     return purpose
+
+
+def of_conditions(what: str) -> str:
+    """What a draw of the network's conditions is for: a purpose that no method can have."""
+    return CONDITIONS + what
 
 
 class Streams:
@@ -62,7 +68,7 @@ class Streams:
         return draw_below(self._key(purpose), draw, iteration, agents, bounds, count)
 
     def _key(self, purpose: str) -> npt.NDArray[np.uint64]:
-        """The key of a purpose; one of a user's own is made from the bytes of its name."""
+        """The key of a purpose; that of one which is not listed is made from the bytes of its name."""
         if purpose not in self._keys:
             letters = tuple(purpose.encode())
             self._keys[purpose] = self._made((len(PURPOSES), *letters))

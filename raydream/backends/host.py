@@ -10,6 +10,8 @@ import numpy as np
 from raydream.agents import Agents
 from raydream.backends.allocator import keep_freed_memory
 from raydream.backends.protocol import Keep, Names, arrays_of
+from raydream.conditions.clock import CLOCK, Clock
+from raydream.conditions.loss import Loss
 from raydream.program import KEEP_DTYPE, perform, weighed
 from raydream.types import Array
 
@@ -17,20 +19,31 @@ from raydream.types import Array
 class Host:
     """Drives a method's programs over the rows hosted here.
 
-    exchange(said, bytes) carries one round, whose rows are billed as so many bytes each.
+    exchange(said, bytes) carries one round, whose rows are billed as so many bytes each. A clock, where there is one,
+    is told of the agents' work before every round and after every step; loss is told of every step.
 
     This is the one place where a step is taken, whatever the backend.
     """
 
-    def __init__(self, method: Any, agents: Agents, exchange: Callable[[Any, int], Any]) -> None:
+    def __init__(
+        self,
+        method: Any,
+        agents: Agents,
+        exchange: Callable[[Any, int], Any],
+        clock: Clock | None = None,
+        loss: Loss | None = None,
+    ) -> None:
         keep_freed_memory()
         self.method, self.agents, self._exchange = method, agents, exchange
+        self.clock, self.loss = clock, loss
         self._dtype = agents.dtype
         self.state: Any = None
         self.iteration = 0
 
     def init(self) -> None:
         """Run the method's `init`."""
+        if self.clock is not None:
+            self.clock.seconds = np.zeros(len(self.agents.hosted))
         self._perform(0, partial(self.method.init, self.agents))
 
     def advance(self, first: int, coins: Sequence[bool], keep: Keep | None) -> Array | None:
@@ -43,19 +56,32 @@ class Host:
         return kept
 
     def arrays(self, names: Names) -> dict[str, Array]:
-        """Arrays of the state."""
-        return arrays_of(self.state, names)
+        """Arrays of the state, and the clock's."""
+        found = arrays_of(self.state, names)
+        if self.clock is not None and (names is None or CLOCK in names):
+            found[CLOCK] = self.clock.seconds
+        return found
 
     def restore(self, iteration: int, arrays: dict[str, Array]) -> None:
         """Go on from these arrays, as they were after `iteration` steps."""
         self.iteration = iteration
+        if self.clock is not None:
+            self.clock.seconds = arrays[CLOCK]
+            arrays = {name: array for name, array in arrays.items() if name != CLOCK}
         # A method reads its state by name, so any object with these names will do.
         self.state = SimpleNamespace(**{name: np.ascontiguousarray(array) for name, array in arrays.items()})
 
     def _perform(self, iteration: int, program: Callable[[], Any]) -> None:
         self.agents.begin(iteration)
+        if self.clock is not None:
+            self.agents.oracle.taken()
+            self.clock.begin(iteration)
+        if self.loss is not None:
+            self.loss.begin(iteration)
         with np.errstate(all="ignore"):  # a diverging run may overflow
             self.state = perform(program(), self._hear)
+        if self.clock is not None:
+            self.clock.work(self.agents.oracle.taken())
         self.iteration = iteration
         for name, array in arrays_of(self.state).items():
             if array.dtype.kind == "f" and array.dtype != self._dtype:
@@ -66,4 +92,6 @@ class Host:
 
     def _hear(self, said: Any) -> Any:
         """What comes of one round."""
+        if self.clock is not None:
+            self.clock.work(self.agents.oracle.taken())
         return self._exchange(*weighed(said, len(self.agents.hosted), self._dtype))

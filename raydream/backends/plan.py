@@ -10,6 +10,7 @@ import numpy as np
 from raydream.algorithms.method import Method, completed, kind_of, parameters_of
 from raydream.checks import vector, whole
 from raydream.columns.own import Metric, metrics_of
+from raydream.conditions import Conditions
 from raydream.constraints import Everything
 from raydream.errors import MixingWarning
 from raydream.problems.completed import complete, dtype_of
@@ -26,6 +27,7 @@ class Plan:
     problem_spec, topology_spec  how problem and network were named, where they were built by name
     asked                        the method's parameters as they were given, before it settled the others
     metrics                      what is measured besides the usual columns
+    conditions                   of the network and the machines, where they are not ideal
     """
 
     problem: Problem
@@ -37,6 +39,7 @@ class Plan:
     topology_spec: Spec | None = None
     asked: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, Metric] = field(default_factory=dict)
+    conditions: Conditions | None = None
 
     @classmethod
     def build(
@@ -50,16 +53,20 @@ class Plan:
         specs: tuple[Spec | None, Spec | None] | None = None,
         warn: bool = True,
         metrics: Mapping[str, Any] | None = None,
+        conditions: Conditions | None = None,
     ) -> "Plan":
         """The plan of a run, or a sentence that says which parts do not belong together.
 
         specs  of problem and topology; by default as they are known for these very objects
         warn   whether to warn of mixing that need not bring agreement
         metrics  functions f(x_bar, y_bar), beside the problem's own
+        conditions  of the network and the machines
         """
         known = (spec_of(problem), spec_of(topology)) if specs is None else specs
         whole_problem = complete(problem)
         check_network(whole_problem, topology)
+        if conditions is not None:
+            checked_conditions(conditions).check_network(topology.neighbours)
         whole_method = completed(method)
         _check_method(whole_problem, whole_method)
         settled = whole_method.settled(whole_problem, topology.network)
@@ -67,7 +74,10 @@ class Plan:
         if warn:
             _warn_of_mixing(topology, settled)
         asked, measured = parameters_of(whole_method), metrics_of(problem, metrics)
-        return cls(whole_problem, topology, settled, number, begun, *known, asked=asked, metrics=measured)
+        return cls(
+            whole_problem, topology, settled, number, begun, *known,
+            asked=asked, metrics=measured, conditions=conditions,
+        )  # fmt: skip
 
     @property
     def own_start(self) -> bool:
@@ -78,6 +88,13 @@ class Plan:
     def dtype(self) -> Numbers:
         """What states and frames are made of: float64, or float32 where the problem asks for it."""
         return self.start[0].dtype
+
+
+def checked_conditions(conditions: Any) -> Conditions:
+    """Refuse what is none."""
+    if not isinstance(conditions, Conditions):
+        raise TypeError(f"`conditions` must be a raydream.Conditions, or None; got {conditions!r}.")
+    return conditions
 
 
 def check_network(problem: Problem, topology: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypedDict, runtime_checkable
 
 from raydream.agents.ledger import Ledger
 from raydream.backends.plan import Plan as Plan
+from raydream.conditions.clock import CLOCK
 from raydream.types import Array
 
 
@@ -30,6 +31,13 @@ class Snapshot:
     ledger: Ledger
     arrays: dict[str, Array] = field(default_factory=dict)
     kept: Array | None = None
+
+    def spent(self) -> dict[str, float]:
+        """The bill by the names of columns; under conditions also `dropped`, and the latest agent's `sim_seconds`."""
+        clocks, bill = self.arrays.get(CLOCK), self.ledger.as_dict()
+        if clocks is None:
+            return {**bill}
+        return {**bill, "dropped": self.ledger.dropped, "sim_seconds": float(clocks.max())}
 
 
 # What to collect at the end of a block: the names of arrays, or None for the whole state.

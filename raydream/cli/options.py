@@ -8,6 +8,7 @@ from raydream.feedback import tell
 
 if TYPE_CHECKING:
     from raydream.backends.protocol import Backend
+    from raydream.conditions import Conditions
     from raydream.studies.tuning.tuning import Tuning
     from raydream.topology import Topology
 
@@ -34,6 +35,13 @@ ProblemSettings = Annotated[
 TopologySettings = Annotated[
     list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the topology: self_weight=0.999.")
 ]
+Condition = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE", help="Of network and machines: latency=0.05, bandwidth=1e7, gradient_seconds=1e-4."
+    ),
+]
+MaxSimSeconds = Annotated[float | None, typer.Option(help="Stop at so much simulated time; needs --condition.")]
 Check = Annotated[
     bool, typer.Option("--check/--no-check", help="Look first whether a problem of your own contradicts itself.")
 ]
@@ -118,6 +126,14 @@ def refuse_contradiction(
                 f"`{option}` contradicts `--best`, which was tuned with {before!r}; got {value!r}. Leave it out, or "
                 "tune on that."
             )
+
+
+def conditions_of(words_given: list[str] | None) -> "Conditions | None":
+    """The conditions that the options describe; None where there are none."""
+    from raydream import specs
+    from raydream.conditions.conditions import conditions_from
+
+    return conditions_from(specs.parse_parameters("--condition", words_given), "--condition") if words_given else None
 
 
 def backend_of(name: str, **options: Any) -> "Backend":

@@ -12,9 +12,11 @@ from raydream.cli.options import (
     AgentsPerActor,
     BackendName,
     Check,
+    Condition,
     DataName,
     EvaluationEvery,
     Links,
+    MaxSimSeconds,
     MethodName,
     MethodSettings,
     Placement,
@@ -23,6 +25,7 @@ from raydream.cli.options import (
     TopologyName,
     TopologySettings,
     backend_of,
+    conditions_of,
     problem_and_network,
 )
 from raydream.cli.tables import show_history
@@ -51,6 +54,8 @@ def run(
     target: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Stop where a metric is as good as this: auc=0.9.")
     ] = None,
+    condition: Condition = None,
+    max_sim_seconds: MaxSimSeconds = None,
     evaluation_every: EvaluationEvery = 1,
     directory: Annotated[str | None, typer.Option(help="Run directory (default: the next free one in runs/).")] = None,
     checkpoint_every: Annotated[int | None, typer.Option(help="Iterations between two checkpoints.")] = None,
@@ -88,6 +93,8 @@ def run(
         target_grad_norm=target_grad_norm,
         target_primal=target_primal,
         target=specs.parse_parameters("--target", target or []),
+        conditions=conditions_of(condition),
+        max_sim_seconds=max_sim_seconds,
         evaluation=raydream.Evaluation(every=evaluation_every),
         diagnostics=diagnostics,
         check=check,

@@ -14,14 +14,17 @@ from raydream.cli.options import (
     AnyTopology,
     BackendName,
     Check,
+    Condition,
     DataName,
     EvaluationEvery,
+    MaxSimSeconds,
     MethodSettings,
     ProblemName,
     ProblemSettings,
     TopologyName,
     TopologySettings,
     backend_of,
+    conditions_of,
     numbers,
     problem_and_network,
     refuse_contradiction,
@@ -51,6 +54,8 @@ def compare(
     iterations: Annotated[int | None, typer.Option(help="Iterations of each run.")] = None,
     max_sfo: Annotated[int | None, typer.Option(help="Stop each run at this many SFO calls.")] = None,
     max_rounds: Annotated[int | None, typer.Option(help="Stop each run at this many rounds.")] = None,
+    condition: Condition = None,
+    max_sim_seconds: MaxSimSeconds = None,
     record_every: Annotated[
         int | None, typer.Option(help="Iterations between two records (default: 2; 1 with --best).")
     ] = None,
@@ -75,7 +80,9 @@ def compare(
 
     packed = agents_per_actor or ("auto" if "agents_per_actor" in parameters_of(BACKENDS.find(backend)) else None)
     where = backend_of(backend, agents_per_actor=packed, address=address)
-    limits: dict[str, Any] = {"iterations": iterations, "max_sfo": max_sfo, "max_rounds": max_rounds}
+    limits: dict[str, Any] = {
+        "iterations": iterations, "max_sfo": max_sfo, "max_rounds": max_rounds, "max_sim_seconds": max_sim_seconds,
+    }  # fmt: skip
     contenders: dict[str, Any] = {}
     if best is not None:
         if setting:
@@ -109,6 +116,7 @@ def compare(
         **contenders, **limits, seeds=None if seeds is None else numbers("--seeds", seeds),
         record_every=record_every or (2 if best is None else 1), backend=where,
         evaluation=raydream.Evaluation(every=evaluation_every), directory=folder, check=check, progress=True,
+        conditions=conditions_of(condition),
     )  # fmt: skip
     show_comparison(comparison, target, told)
     print(f"Runs are kept in {folder}; the report is {comparison.report(folder / 'report.html')}.")
@@ -139,7 +147,7 @@ def study(
 @command
 def tune(
     budget: Annotated[float, typer.Option(help="How much each trial may spend, its start included.")],
-    axis: Annotated[str, typer.Option(help="Of what: sfo, rounds or seconds.")] = "sfo",
+    axis: Annotated[str, typer.Option(help="Of what: sfo, rounds, seconds, or sim_seconds with --condition.")] = "sfo",
     methods: Annotated[str, typer.Option(help="Names, such as dream,gt-gda.")] = "dream,dm-hsgd,gt-da,gt-gda,gt-srvr",
     space: Annotated[str, typer.Option(help="wide (steps from ranges) or paper (the DREAM paper's grids).")] = SPACE,
     search: Annotated[str, typer.Option(help="random, halving, tpe (needs the extra of that name) or grid.")] = SEARCH,
@@ -156,6 +164,7 @@ def tune(
     topology: TopologyName = "ring",
     problem_set: ProblemSettings = None,
     topology_set: TopologySettings = None,
+    condition: Condition = None,
     seeds: Annotated[str, typer.Option(help="A configuration is judged by its median over these.")] = "0",
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Trials at a time (default: one per CPU).")] = None,
@@ -173,10 +182,10 @@ def tune(
     the_problem, network = problem_and_network(problem, data, agents, problem_set, topology, topology_set)
     folder = Path(directory) if directory is not None else next_free(Path("runs"), "tune")
     tuning = raydream.tune(
-        the_problem, network, words(methods), budget=budget if axis == "seconds" else int(budget), axis=axis,
+        the_problem, network, words(methods), budget=budget if axis.endswith("seconds") else int(budget), axis=axis,
         space=space, search=search, trials=trials, share=share, metric=metric, widen=widen, refine=refine,
         seeds=numbers("--seeds", seeds), seed=seed, workers=workers, address=address, directory=folder, check=check,
-        progress=True,
+        conditions=conditions_of(condition), progress=True,
     )  # fmt: skip
     show_tuning(tuning)
     print(f"Trials are kept in {folder}; the report is {tuning.report(folder / 'report.html')}.")

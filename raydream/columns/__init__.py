@@ -38,8 +38,21 @@ def missing(there: Iterable[str]) -> list[str]:
     return [name for name in RECORDED if name not in known]
 
 
-RECORDED = names("count", "cost", "metric", "overhead")  # in the history of every run
-COSTS = names("cost")
+def with_conditional(usual: Iterable[str], there: Iterable[str]) -> tuple[str, ...]:
+    """Columns that every run has, and after the costs among them those conditional ones that are there."""
+    known, listed = {*there}, {*usual}
+    wanted = listed | {name for name in CONDITIONAL if name in known}
+    return (*(name for name in COLUMNS if name in wanted), *(name for name in usual if name not in COLUMNS))
+
+
+def compared(there: Iterable[str]) -> tuple[str, ...]:
+    """The costs by which runs with these columns are compared."""
+    return tuple(name for name in with_conditional(COMPARED, there) if COLUMNS[name].compared)
+
+
+CONDITIONAL = tuple(one.name for one in COLUMNS.values() if one.conditional)  # only of runs under conditions
+RECORDED = tuple(name for name in names("count", "cost", "metric", "overhead") if name not in CONDITIONAL)
+COSTS = tuple(name for name in names("cost") if name not in CONDITIONAL)
 AXES = names("count", "cost", "derived")  # what to draw against
 METRICS = names("metric", "diagnostic")  # what to draw
 COMPARED = tuple(name for name in COSTS if COLUMNS[name].compared)
@@ -48,6 +61,7 @@ LIMITED = {one.limit: one for one in COLUMNS.values() if one.limit is not None} 
 USUAL_X, USUAL_Y = "sfo", "grad_norm"  # drawn where nothing else is asked for
 
 __all__ = [
-    "AXES", "BILLED", "COLUMNS", "COMPARED", "COSTS", "DIVERGING", "LIMITED", "METRICS", "RECORDED", "USUAL_X",
-    "USUAL_Y", "Better", "Column", "Directions", "Kind", "column", "missing", "names",
+    "AXES", "BILLED", "COLUMNS", "COMPARED", "CONDITIONAL", "COSTS", "DIVERGING", "LIMITED", "METRICS", "RECORDED",
+    "USUAL_X", "USUAL_Y", "Better", "Column", "Directions", "Kind", "column", "compared", "missing", "names",
+    "with_conditional",
 ]  # fmt: skip

@@ -26,6 +26,7 @@ class Column:
     better    "less" or "more"
     diverges  whether it is always measured, so that NaN means divergence and counts as infinitely bad
     compared  of a cost: whether methods are compared by what they spent of it to reach a target
+    conditional  whether only runs under conditions have it
     limit     the argument of `run` that stops a run by it, if there is one: "max_sfo", "target_primal"
     """
 
@@ -38,6 +39,7 @@ class Column:
     better: Literal["less", "more"] = "less"
     diverges: bool = False
     compared: bool = True
+    conditional: bool = False
     limit: str | None = None
 
     def number(self, value: float) -> float:

@@ -13,6 +13,8 @@ COSTS = (
     Column("messages", "cost", "messages on directed links", "messages", integer=True, compared=False),
     Column("bytes", "cost", "payload sent (bytes)", "bytes", integer=True),
     Column("seconds", "cost", "time without evaluation (s)", "seconds", limit="max_seconds"),
+    Column("sim_seconds", "cost", "simulated time (s)", "simulated seconds", conditional=True, limit="max_sim_seconds"),
+    Column("dropped", "cost", "messages dropped", "dropped", integer=True, compared=False, conditional=True),
 )
 
 OVERHEAD = (
@@ -25,4 +27,6 @@ DERIVED = (  # as the DREAM paper counts: b for a correction instead of 2b, the 
     Column("rounds_paper", "derived", "rounds, counted as in the paper", "rounds (paper)", integer=True),
 )
 
-BILLED = tuple(field.name for field in fields(Ledger))  # by the ledger
+BILLED = tuple(  # by the ledger, in every run
+    field.name for field in fields(Ledger) if field.name not in {one.name for one in COSTS if one.conditional}
+)

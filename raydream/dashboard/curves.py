@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from raydream.backends.protocol import Recovery
-from raydream.columns import BILLED, COMPARED, column
+from raydream.columns import BILLED, column, compared
 from raydream.dashboard.watching.watched import Watched
 from raydream.report import figures, theme
 from raydream.report.collect import Run, collect, grouped
@@ -92,7 +92,8 @@ def bars_to_reach(runs: list[Run], metric: str, target: float | None, dark: bool
     having = [run for run in runs if metric in run.metrics]
     if not having:
         return []
-    return [_slim(figures.to_reach(having, target, metric, costs=(cost,), dark=dark), cost) for cost in COMPARED]
+    costs = compared({name for run in having for name in run.columns})
+    return [_slim(figures.to_reach(having, target, metric, costs=(cost,), dark=dark), cost) for cost in costs]
 
 
 def bills(runs: list[Run], dark: bool = False) -> list[Any]:

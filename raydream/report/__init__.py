@@ -17,6 +17,7 @@ from raydream.report.figures import (
     network,
     spectrum,
     to_reach,
+    winner_map,
 )
 from raydream.report.page.page import write_report
 from raydream.report.plot import Plot
@@ -26,7 +27,7 @@ from raydream.studies.tuning.tuning import Tuning
 
 __all__ = [
     "Plot", "convergence", "distances", "ledger", "lyapunov", "mixing_speed", "network", "report", "spectrum",
-    "to_reach", "write_report", "write_study", "write_tuning",
+    "to_reach", "winner_map", "write_report", "write_study", "write_tuning",
 ]  # fmt: skip
 
 

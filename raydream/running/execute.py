@@ -71,7 +71,12 @@ def execute(
                 Iterations(kind_of(plan.method).__name__, settings.iterations, progress) as bar,
             ):
                 recorder = recorder or Recorder(
-                    plan.problem, plan.method, settings.diagnostics, plan.metrics, settings.evaluation
+                    plan.problem,
+                    plan.method,
+                    settings.diagnostics,
+                    plan.metrics,
+                    settings.evaluation,
+                    clocked=plan.conditions is not None,
                 )
                 due = Every(settings.record_every) if schedule is None else schedule
                 loop = Loop(plan, session, recorder, settings, schedule=due, folder=folder, bar=bar, hook=told)

@@ -30,6 +30,7 @@ def plan_again(
         seed=record.seed,
         start=read_start(folder),
         metrics=metrics,
+        conditions=record.conditions,
     )
     return replace(plan, metrics=metrics_again(plan.metrics, metrics, record.settings.metrics, str(folder)))
 

@@ -8,11 +8,12 @@ import numpy as np
 
 from raydream.algorithms.method import parameter_of
 from raydream.backends.protocol import Snapshot
-from raydream.columns import RECORDED, names
+from raydream.columns import RECORDED, names, with_conditional
 from raydream.columns.evaluation import Evaluation
 from raydream.columns.lyapunov import add_lyapunov, pieces
 from raydream.columns.metrics import Point, mean, measured
 from raydream.columns.own import Metric
+from raydream.conditions.clock import CLOCK
 from raydream.problems.protocol import Problem
 from raydream.storage.history import Row, stacked_distances
 from raydream.types import Array
@@ -34,6 +35,7 @@ class Recorder:
         diagnostics: bool,
         metrics: Mapping[str, Metric] | None = None,
         evaluation: Evaluation | None = None,
+        clocked: bool = False,
     ) -> None:
         self.problem, self.diagnostics, self.own = problem, diagnostics, metrics or {}
         self.evaluation = evaluation or Evaluation()
@@ -41,7 +43,8 @@ class Recorder:
         self._assumed = ", ".join(name for name, value in own.items() if not value)
         self._eta, self._p = (float(value or 1.0) for value in own.values())
         self.rows: list[dict[str, float]] = []
-        self.names = ("Z", "G", "S") if diagnostics else ("Z", "S")  # the arrays that a record needs
+        needed = ("Z", "G", "S") if diagnostics else ("Z", "S")
+        self.names = (*needed, CLOCK) if clocked else needed  # the arrays that a record needs
         self._shards = [problem.local(i) for i in range(problem.agents)] if diagnostics else []
 
     def record(self, snapshot: Snapshot, seconds: float) -> dict[str, float]:
@@ -79,7 +82,7 @@ class Recorder:
 
     def spent(self, snapshot: Snapshot, seconds: float) -> Row:
         """What a state has cost."""
-        return Row({"iteration": snapshot.iteration, **snapshot.ledger.as_dict(), "seconds": seconds})
+        return Row({"iteration": snapshot.iteration, **snapshot.spent(), "seconds": seconds})
 
     def least_primal(self) -> tuple[float, str]:
         """The least value of P and where it comes from: the problem, else the best record."""
@@ -93,10 +96,11 @@ class Recorder:
         import pandas as pd
 
         table = pd.DataFrame(self.rows)
+        recorded = with_conditional(RECORDED, table.columns)
         if not self.diagnostics:
-            return table[[*RECORDED, *self.own]]
+            return table[[*recorded, *self.own]]
         add_lyapunov(table, self.least_primal()[0], self.problem.agents, self._eta, self._p)
-        return table[[*RECORDED, *self.own, *names("diagnostic")]]
+        return table[[*recorded, *self.own, *names("diagnostic")]]
 
     def distances(self) -> Array | None:
         """One row per record and one column per agent, if they were kept."""

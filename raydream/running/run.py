@@ -12,6 +12,7 @@ from raydream.checking.quick import refuse_wrong
 from raydream.checks import whole
 from raydream.columns.evaluation import Evaluation
 from raydream.columns.own import directions_of
+from raydream.conditions import Conditions
 from raydream.running.execute import execute, gather
 from raydream.running.hook import Hook, OnRecord
 from raydream.running.parts import plan_again
@@ -43,6 +44,8 @@ def run(
     target_grad_norm: float | None = None,
     target_primal: float | None = None,
     target: Mapping[str, float] | None = None,
+    conditions: Conditions | None = None,
+    max_sim_seconds: float | None = None,
     metrics: Mapping[str, Any] | None = None,
     evaluation: Evaluation | None = None,
     directory: Any = None,
@@ -64,6 +67,9 @@ def run(
     target_grad_norm, target_primal     stop at the first record that is as low (outcome "target")
     target        the same for any metric: {"auc": 0.9} stops at the first record that is as good, above 0.9 where more
                   is better
+    conditions    of the network and the machines: `Conditions(gradient_seconds=1e-4, latency=0.05)` gives every agent
+                  a clock, and the history `sim_seconds`, that of the latest agent
+    max_sim_seconds  stop at the first record that has spent as much of it
     metrics       columns of one's own: name -> f(x_bar, y_bar), of which more is better, or `Metric(f, better="less")`;
                   beside those of the problem's own dict `metrics`
     evaluation    when P is measured, and how well: `Evaluation(every=1, tolerance=1e-9, primal=True)`
@@ -76,10 +82,13 @@ def run(
                   that contradicts its own values is refused. `rd.check(problem)` is the whole of it
     progress      True or False for a bar or none; by default a bar on a terminal
     """
-    limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal)
+    limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal, max_sim_seconds)
+    limits.check_conditions(conditions is not None)
     if checkpoint_every is not None and directory is None:
         raise ValueError("`checkpoint_every` needs a `directory` to write to.")
-    plan = Plan.build(problem, topology, named_method(method), seed=seed, start=start, metrics=metrics)
+    plan = Plan.build(
+        problem, topology, named_method(method), seed=seed, start=start, metrics=metrics, conditions=conditions
+    )
     own = directions_of(plan.metrics)
     settings = Settings(
         iterations, record_every, checkpoint_every, diagnostics, limits, own, target or {}, evaluation or Evaluation()

@@ -109,6 +109,7 @@ def fingerprint(plan: Plan) -> dict[str, str]:
         "method": repr(plan.method),
         "seed": str(plan.seed),
         "start": start_mark(plan.start),
+        **({} if plan.conditions is None else {"conditions": repr(plan.conditions.to_json())}),
     }
 
 

@@ -40,6 +40,7 @@ def describe(plan: Plan, settings: Settings, backend: Backend) -> RunRecord:
         asked=plan.asked,
         constants=theorem_constants(plan),
         own_start=plan.own_start,
+        conditions=plan.conditions,
         raydream=raydream.__version__,
         versions={"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__},
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from raydream.columns import RECORDED, column, missing
+from raydream.columns import RECORDED, column, missing, with_conditional
 from raydream.types import Array
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def table_to_csv(table: "pd.DataFrame") -> bytes:
 def row_of(columns: Sequence[str], values: Array, distances: Array | None) -> Row:
     """A record from its numbers; what was not recorded when it was made is NaN."""
     there = dict(zip(columns, values, strict=True)) | dict.fromkeys(missing(columns), np.nan)
-    ordered = dict.fromkeys([*RECORDED, *columns])
+    ordered = dict.fromkeys([*with_conditional(RECORDED, columns), *columns])
     row = Row((name, column(name).number(there[name])) for name in ordered)
     row.distances = distances
     return row
@@ -64,4 +64,5 @@ def filled(table: "pd.DataFrame") -> "pd.DataFrame":
         raise ValueError("history.csv has no column 'iteration'")
     if not missing(table.columns):
         return table
-    return table.reindex(columns=[*dict.fromkeys([*RECORDED, *table.columns])])
+    ordered = [*with_conditional(RECORDED, table.columns), *table.columns]
+    return table.reindex(columns=[*dict.fromkeys(ordered)])

@@ -12,8 +12,19 @@ from typing import Any, TypedDict
 from raydream.agents.ledger import Ledger
 from raydream.backends.protocol import Place, Recovery
 from raydream.columns.evaluation import Evaluation
+from raydream.conditions import Conditions
 from raydream.errors import RecordError
 from raydream.specs import Spec
+from raydream.storage.fate import (
+    Driver,
+    LeastPrimal,
+    Lyapunov,
+    driver_from_json,
+    least_primal_from_json,
+    lyapunov_from_json,
+    place_from_json,
+    recoveries_from_json,
+)
 from raydream.storage.fields import Fields, check_text
 from raydream.storage.settings import MOST_ITERATIONS, Limits, Settings
 
@@ -30,28 +41,6 @@ class Entries(TypedDict):
     indptr: list[int]
     indices: list[int]
     data: list[float]
-
-
-class LeastPrimal(TypedDict):
-    """The least value of P, and where it comes from: "known" or "best seen"."""
-
-    value: float
-    source: str
-
-
-class Lyapunov(TypedDict):
-    """The eta and the p of the recorded Phi, and which of them the method does not have, so that 1 was assumed."""
-
-    eta: float
-    p: float
-    assumed: str
-
-
-class Driver(TypedDict):
-    """Who drives a run that is under way."""
-
-    host: str
-    pid: int
 
 
 @dataclass(frozen=True)
@@ -145,6 +134,7 @@ class RunRecord:
     asked         the method's parameters as they were given, before it settled the others
     constants     L, mu, psi0, and n or sigma, as `dream_parameters` takes them, where the problem knows them
     own_start     whether it began at a start of the user's own, which is kept in start.npz
+    conditions    of its network and machines, where they were not ideal
     raydream, versions   of this package, of Python and of the libraries that bits depend on
     outcome, reason      of `FINISHED` or `UNFINISHED`, and why in words
     ledger        the final bill, where it finished
@@ -161,6 +151,7 @@ class RunRecord:
     asked: dict[str, Any] = field(default_factory=dict)
     constants: dict[str, float] | None = None
     own_start: bool = False
+    conditions: Conditions | None = None
     raydream: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     outcome: str = "running"
@@ -192,6 +183,7 @@ class RunRecord:
         own = {"limits": self.settings.limits.given(), "evaluation": dict(vars(self.settings.evaluation))}
         settings = {**vars(self.settings), **own}
         optional = {
+            "conditions": None if self.conditions is None else self.conditions.to_json(),
             "least_primal": self.least_primal,
             "lyapunov": self.lyapunov,
             "places": self.places or None,
@@ -248,31 +240,18 @@ class RunRecord:
             asked=found.values("asked"),
             constants=_constants_from_json(found),
             own_start=found.flag("own_start", False),
+            conditions=Conditions.from_json(found.values("conditions")) if found.has("conditions") else None,
             raydream=found.text("raydream", ""),
             versions=found.texts("versions"),
             outcome=found.text("outcome", options=(*FINISHED, *UNFINISHED)),
             reason=found.text("reason", ""),
             ledger=_ledger_from_json(found.inner("ledger")) if found.has("ledger") else None,
             recoveries=recoveries_from_json(found),
-            places=[_place_from_json(one) for one in found.objects("places")],
-            driver=_driver_from_json(found.inner("driver")) if found.has("driver") else None,
-            least_primal=_least_primal_from_json(found.inner("least_primal")) if found.has("least_primal") else None,
-            lyapunov=_lyapunov_from_json(found.inner("lyapunov")) if found.has("lyapunov") else None,
+            places=[place_from_json(one) for one in found.objects("places")],
+            driver=driver_from_json(found.inner("driver")) if found.has("driver") else None,
+            least_primal=least_primal_from_json(found.inner("least_primal")) if found.has("least_primal") else None,
+            lyapunov=lyapunov_from_json(found.inner("lyapunov")) if found.has("lyapunov") else None,
         )
-
-
-def recoveries_from_json(found: Fields) -> list[Recovery]:
-    """What happened to actors that were lost, as run.json and progress.json tell it."""
-    return [
-        {
-            "iteration": one.whole("iteration"),
-            "rolled_back_to": one.whole("rolled_back_to", -1),
-            "actors": one.wholes("actors") if one.has("actors") else [],
-            "agents": one.wholes("agents"),
-            "reason": one.text("reason", ""),
-        }
-        for one in found.objects("recoveries")
-    ]
 
 
 def _settings_from_json(found: Fields) -> Settings:
@@ -307,33 +286,8 @@ def _constants_from_json(found: Fields) -> dict[str, float] | None:
 
 
 def _ledger_from_json(found: Fields) -> Ledger:
-    return Ledger(**{name: found.whole(name, most=None) for name in vars(Ledger())})
-
-
-def _place_from_json(found: Fields) -> Place:
-    return {
-        "actor": found.whole("actor", usual=0),
-        "agents": found.wholes("agents"),
-        "node": found.text("node", ""),
-        "address": found.text("address", ""),
-        "pid": found.whole("pid", usual=0),
-    }
-
-
-def _driver_from_json(found: Fields) -> Driver:
-    """A process number that cannot be one is that of nobody."""
-    try:
-        return {"host": found.text("host", ""), "pid": found.whole("pid", 0, 2**31)}
-    except RecordError:
-        return {"host": found.text("host", ""), "pid": 0}
-
-
-def _least_primal_from_json(found: Fields) -> LeastPrimal:
-    return {"value": found.measured("value"), "source": found.text("source", "")}
-
-
-def _lyapunov_from_json(found: Fields) -> Lyapunov:
-    return {"eta": found.number("eta"), "p": found.number("p"), "assumed": found.text("assumed")}
+    counts = {name: found.whole(name, most=None) for name in vars(Ledger()) if name != "dropped"}
+    return Ledger(**counts, dropped=found.whole("dropped", most=None, usual=0))
 
 
 def _spec_to_json(spec: Spec | None) -> dict[str, Any] | None:

@@ -14,11 +14,12 @@ from pathlib import Path
 
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Place, Recovery
-from raydream.columns import RECORDED
+from raydream.columns import CONDITIONAL, RECORDED, with_conditional
 from raydream.storage.checkpoint import Checkpoint, fingerprint
+from raydream.storage.fate import Driver
 from raydream.storage.files import whole_file, write_json
 from raydream.storage.history import header, line_of
-from raydream.storage.record import Driver, RunRecord
+from raydream.storage.record import RunRecord
 from raydream.storage.result import Result
 from raydream.storage.start import write_start
 
@@ -39,7 +40,8 @@ class RunDirectory:
     def __init__(self, folder: Path, plan: Plan, record: RunRecord) -> None:
         self.folder, self._plan, self._record = folder, plan, record
         self._begun, self._last_pulse = False, -math.inf
-        self._columns = (*RECORDED, *record.settings.metrics)
+        more = () if record.conditions is None else CONDITIONAL
+        self._columns = (*with_conditional(RECORDED, more), *record.settings.metrics)
 
     def refuse_another_run(self) -> None:
         """A folder that holds a run already is left alone."""

@@ -24,6 +24,7 @@ class Limits:
     max_seconds: float | None = None
     target_grad_norm: float | None = None
     target_primal: float | None = None
+    max_sim_seconds: float | None = None
 
     def __post_init__(self) -> None:
         for name, value in self.given().items():
@@ -34,6 +35,14 @@ class Limits:
                 positive(name, value)
             else:
                 number(name, value)
+
+    def check_conditions(self, there: bool) -> None:
+        """Refuse a limit of what only runs under conditions spend."""
+        for name in self.given():
+            if LIMITED[name].conditional and not there:
+                raise ValueError(
+                    f"`{name}` needs `conditions`, which say what time is spent on; give rd.Conditions(latency=...)."
+                )
 
     def given(self) -> dict[str, float]:
         """Those that are set, by name."""

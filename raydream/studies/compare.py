@@ -15,6 +15,7 @@ from raydream.checking.quick import refuse_wrong
 from raydream.checks import whole
 from raydream.columns.evaluation import Evaluation
 from raydream.columns.own import directions_of
+from raydream.conditions import Conditions
 from raydream.errors import Interrupted
 from raydream.running.progress import Progress
 from raydream.running.run import run_plan
@@ -73,6 +74,8 @@ def compare(
     target_grad_norm: float | None = None,
     target_primal: float | None = None,
     target: Mapping[str, float] | None = None,
+    conditions: Conditions | None = None,
+    max_sim_seconds: float | None = None,
     metrics: Mapping[str, Any] | None = None,
     evaluation: Evaluation | None = None,
     diagnostics: bool = False,
@@ -85,7 +88,7 @@ def compare(
     best        a `Tuning`, or the directory of one: its winners are compared (`methods` names some of them) on its
                 problem, network and start, up to its budget, with other seeds than its own
     seeds       one run of each method per seed (default: ten in this process, three where every agent is another)
-    iterations  as in `run`; None where max_sfo, max_rounds or max_seconds ends the runs
+    iterations  as in `run`; None where max_sfo, max_rounds, max_seconds or max_sim_seconds ends the runs
     backend     as in `run`. Runs whose agents are processes follow one another; "local" runs go side by side
     directory   where each run is kept, in <method>/seed-<seed>; runs that are finished there are not run again
     record_every  as in `run` (default: 10; 1 for the winners of a tuning, which were judged where the budget ends)
@@ -99,14 +102,15 @@ def compare(
     where = backend_from(backend)
     if parallel and not where.in_process:
         raise ValueError('`parallel` needs backend="local": elsewhere every agent is a process already.')
-    limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal)
+    limits = Limits(max_sfo, max_rounds, max_seconds, target_grad_norm, target_primal, max_sim_seconds)
     usual = SEEDS if where.in_process else SEEDS_OF_ACTORS
     title, missing = "", {}
     if best is not None:
-        tuned = taken_from(best, problem, topology, methods, start)
+        tuned = taken_from(best, problem, topology, methods, start, conditions)
         (problem, topology, start), methods = tuned.parts, tuned.winners
         seeds = tuned.fresh_seeds(usual) if seeds is None else seeds
         metrics = tuned.setting.metrics if metrics is None else metrics
+        conditions = tuned.setting.conditions if conditions is None else conditions
         if iterations is None and not limits.given():
             limits = Limits(**tuned.limits)
         tuned.warn(checked_seeds(seeds), limits.given())
@@ -116,8 +120,9 @@ def compare(
     numbers = checked_seeds(range(usual) if seeds is None else seeds)
     named = named_methods(methods)
     every = record_every if record_every is not None else 10 if best is None else 1
-    setting = Setting.around(problem, topology, named.values(), start, metrics)
-    own, most = directions_of(setting.metrics), _iterations(iterations, limits, named)
+    limits.check_conditions(conditions is not None)
+    setting = Setting.around(problem, topology, named.values(), start, metrics, conditions)
+    own, most = directions_of(setting.metrics), _iterations(iterations, limits, named, conditions)
     settings = Settings(most, every, None, diagnostics, limits, own, target or {}, evaluation or Evaluation())
     root = None if directory is None else Path(directory)
     comparison = Comparison({}, identity=setting.identity(), directory=root, tuned=title, missing=missing)
@@ -145,16 +150,23 @@ def compare(
     return comparison
 
 
-def _iterations(iterations: int | None, limits: Limits, named: Mapping[str, Any]) -> int:
+def _iterations(iterations: int | None, limits: Limits, named: Mapping[str, Any], conditions: Conditions | None) -> int:
     """The number of iterations; None is fine where a limit is sure to end every run."""
     if iterations is not None:
         return whole("iterations", iterations)
     given = [name for name in limits.given() if name.startswith("max_")]
     if not given:
-        raise ValueError("`iterations` must be given, or one of `max_sfo`, `max_rounds` and `max_seconds`.")
+        raise ValueError(
+            "`iterations` must be given, or one of `max_sfo`, `max_rounds`, `max_seconds` and, with `conditions`, "
+            "`max_sim_seconds`."
+        )
     alone = [name for name, method in named.items() if needs_one_machine(method)]
     if given == ["max_rounds"] and alone:
         raise ValueError(f"`max_rounds` never ends {alone[0]}, which has no rounds; give `iterations` as well.")
+    free = conditions is not None and not conditions.gradient_seconds and (alone or not conditions.messages_take_time)
+    if given == ["max_sim_seconds"] and free:
+        ends = alone[0] if alone else next(iter(named))
+        raise ValueError(f"`max_sim_seconds` never ends {ends}, which spends none; give `iterations` as well.")
     return ENDLESS
 
 
@@ -207,7 +219,7 @@ def _index_of_the_same(root: Path, identity: dict[str, str]) -> dict[str, Any]:
     """comparison.json, if it is of the same problem, network and start."""
     index = read_index(root)
     before = index.get("identity", identity)
-    other = [part for part in identity if before.get(part) != identity[part]]
+    other = [part for part in {**before, **identity} if before.get(part) != identity.get(part)]
     if other:
         raise FileExistsError(
             f"`directory` holds another comparison: {str(root)!r} differs in its {other[0]}. Choose another directory."
@@ -239,6 +251,7 @@ def _telling(record: RunRecord) -> dict[str, Any]:
         "topology": replace(record.topology, spec=None),
         "method": record.method,
         "seed": record.seed,
+        "conditions": record.conditions,
         **{part: getattr(record.settings, part) for part in DRIVEN},
     }
 

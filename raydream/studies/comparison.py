@@ -1,16 +1,22 @@
 """A comparison: the runs of several methods over several seeds, their tables, and the folder they are kept in."""
 
 import json
-from dataclasses import dataclass, field
+import warnings
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import raydream
-from raydream.columns import COSTS, LIMITED, Better
+from raydream.checks import choice, number
+from raydream.columns import COSTS, LIMITED, Better, column, names, with_conditional
+from raydream.errors import StudyWarning
 from raydream.storage.files import write_json
 from raydream.storage.reading import read_record
 from raydream.storage.result import Result, load
-from raydream.studies.curves import reach_table, resampled_curves
+from raydream.studies.curves import columns_of, reach_table, resampled_curves
+from raydream.studies.prices import Reaching, prices, quantities, repriced, said_of, why_estimated
 from raydream.studies.standings import differences, finals, verdict
 
 if TYPE_CHECKING:
@@ -29,6 +35,7 @@ class Comparison:
     identity  what tells the problem, network and start from others
     tuned     how the parameters were found, where they are a tuning's winners
     missing   the methods that were tuned and won nothing, and why
+    priced    at which prices `sim_seconds` was computed, and how exactly, where `at_prices` did that
     """
 
     results: dict[Key, Result]
@@ -38,6 +45,7 @@ class Comparison:
     directory: Path | None = None
     tuned: str = ""
     missing: dict[str, str] = field(default_factory=dict)
+    priced: str = ""
 
     def __repr__(self) -> str:
         methods = ", ".join(dict.fromkeys(name for name, _ in [*self.results, *self.failures]))
@@ -83,11 +91,12 @@ class Comparison:
             row = {"method": method, "seed": seed, "outcome": result.outcome, "reason": result.reason}
             row |= {"iterations": int(last.iteration), "primal": last.primal, "grad_norm": last.grad_norm}
             own = {name: last[name] for name in result.record.settings.metrics}
-            rows.append({**row, **result.ledger.as_dict(), "seconds": last.seconds, **own})
+            rows.append({**row, **{name: last[name] for name in with_conditional(COSTS, last.index)}, **own})
         for (method, seed), sentence in self.failures.items():
             rows.append({"method": method, "seed": seed, "outcome": "failed", "reason": sentence})
         columns = ["method", "seed", "outcome", "reason", "iterations", "primal", "grad_norm"]
-        return pd.DataFrame(rows, columns=[*columns, *COSTS, *self.own])
+        costs = with_conditional(COSTS, {name for row in rows for name in row})
+        return pd.DataFrame(rows, columns=[*columns, *costs, *self.own])
 
     def to_reach(
         self, target: float, metric: str = "grad_norm", quantiles: tuple[float, float] = (0.25, 0.75)
@@ -116,6 +125,42 @@ class Comparison:
     def verdict(self, metric: str = "primal", x: str | None = None, at: float | None = None) -> str:
         """Who leads, in one sentence, as far as the seeds decide it."""
         return verdict(self._histories, metric, *self._price(x, at), self.own)
+
+    def at_prices(
+        self, gradient_seconds: float | None = None, latency: float | None = None, bandwidth: float | None = None
+    ) -> "Comparison":
+        """The same runs with `sim_seconds` as on a network of these prices; nothing runs again.
+
+        Seconds per SFO call, seconds per message, and bytes per second on each link. Exact where all agents call as
+        many gradients as each other, as the `priced` of what is returned says; elsewhere a warned estimate.
+        """
+        at = prices(gradient_seconds, latency, bandwidth)
+        results = {key: repriced(result, at) for key, result in self.results.items()}
+        said = said_of(self.results, at)
+        if any(map(why_estimated, self.results.values())):
+            warnings.warn(f"{said}. `run` with `conditions` counts it exactly.", StudyWarning, stacklevel=2)
+        return replace(self, results=results, directory=None, priced=said)
+
+    def winner_map(self, target: float, metric: str = "grad_norm", **options: Any) -> Any:
+        """Who reaches a target first, over latency and the price of a gradient, bandwidth on a slider.
+
+        A plotly figure whose `table` has the numbers; the options are those of `raydream.report.winner_map`.
+        """
+        from raydream.report.figures.winner_map import winner_map
+
+        return winner_map(self, target, metric, **options)
+
+    def reaching(self, target: float, metric: str = "grad_norm") -> Reaching:
+        """What each run had spent at its first record as good as a target."""
+        number("target", target)
+        choice("metric", metric, [*names("metric"), *self.own])
+        spent: dict[Key, tuple[float, float, float] | None] = dict.fromkeys(self.failures)
+        for key, result in self.results.items():
+            values = columns_of(result.history)[metric]
+            found = np.flatnonzero(column(metric, self.own).reaches(values, target))
+            calls, rounds, sent = quantities(result)
+            spent[key] = (calls[found[0]], rounds[found[0]], sent[found[0]]) if found.size else None
+        return Reaching(spent)
 
     @property
     def own(self) -> dict[str, Better]:

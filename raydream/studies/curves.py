@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from raydream.checks import choice, number, whole
-from raydream.columns import COMPARED, DIVERGING, Directions, column, names
+from raydream.columns import COMPARED, CONDITIONAL, DIVERGING, Directions, column, compared, names, with_conditional
 from raydream.columns.evaluation import carried
 from raydream.types import Array
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COSTS = COMPARED
-AXES = names("count", "cost")
+AXES = tuple(name for name in names("count", "cost") if name not in CONDITIONAL)
 METRICS = DIVERGING  # by which trials are judged
 Quantiles = tuple[float, float]
 Columns = Mapping[str, Array]  # a run, by the columns of its history
@@ -98,23 +98,24 @@ def reach_table(
     number("target", target)
     choice("metric", metric, [*names("metric"), *own])
     rows = []
+    prices = compared({str(one) for history in histories.values() if history is not None for one in history})
     for method in dict.fromkeys(name for name, _ in histories):
         of_method = [history for (name, _), history in histories.items() if name == method]
         costs = [
-            dict.fromkeys(COSTS, math.inf)
+            dict.fromkeys(prices, math.inf)
             if history is None
-            else cost_to_reach(columns_of(history), target, metric, own=own)
+            else cost_to_reach(columns_of(history), target, metric, prices, own)
             for history in of_method
         ]
         row: dict[str, Any] = {"method": method, "seeds": len(costs)}
         row["reached"] = sum(any(map(math.isfinite, cost.values())) for cost in costs)
-        for name in COSTS:
+        for name in prices:
             spent = [cost[name] for cost in costs]
             for end, part in zip(("", "_low", "_high"), (0.5, *quantiles), strict=True):
                 found = quantile(spent, part)
                 row[f"{name}{end}"] = found if math.isfinite(found) else math.nan
         rows.append(row)
-    columns = ["method", "seeds", "reached", *(f"{cost}{end}" for cost in COSTS for end in ("", "_low", "_high"))]
+    columns = ["method", "seeds", "reached", *(f"{cost}{end}" for cost in prices for end in ("", "_low", "_high"))]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -132,7 +133,7 @@ def resampled_curves(
     """
     import pandas as pd
 
-    choice("x", x, AXES)
+    choice("x", x, with_conditional(AXES, {str(one) for history in histories.values() for one in history}))
     whole("points", points, 2)
     columns = ["method", x, "median", "low", "high", "runs"]
     if not histories:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from raydream.conditions import Conditions
 from raydream.problems.completed import complete
 from raydream.running.parts import problem_again, topology_again
 from raydream.storage.describe import described_problem, described_topology
@@ -20,6 +21,7 @@ def written(setting: Setting) -> Written:
     return {
         "problem": described_problem(complete(setting.problem), problem).to_json(),
         "topology": described_topology(setting.topology, topology).to_json(),
+        **({} if setting.conditions is None else {"conditions": setting.conditions.to_json()}),
     }
 
 
@@ -42,6 +44,7 @@ def setting_again(root: Path, found: Written, identity: dict[str, str], problem:
         topology_again(root, network) if topology is None else topology,
         (),
         read_start(root),
+        conditions=Conditions.from_json(fields.values("conditions")) if fields.has("conditions") else None,
     )
     check_same(root, again, identity)
     return again
@@ -50,7 +53,7 @@ def setting_again(root: Path, found: Written, identity: dict[str, str], problem:
 def check_same(root: Path | None, setting: Setting, identity: dict[str, str]) -> None:
     """Refuse a problem, network or start that is not the one that was tuned on."""
     now = setting.identity()
-    other = [part for part in now if identity.get(part) != now[part]]
+    other = [part for part in {**identity, **now} if identity.get(part) != now.get(part)]
     if other:
         where = "`best`" if root is None else f"`best` {str(root)!r}"
         raise ValueError(f"{where} was tuned on another {other[0]}; leave `{other[0]}` out to take it from there.")

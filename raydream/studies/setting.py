@@ -1,5 +1,6 @@
 """What methods are set against: one problem, network and start, pooled for methods of one machine."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from raydream.algorithms.method import Method, completed, facts_of
-from raydream.backends.plan import Plan, check_network, checked_start
+from raydream.backends.plan import Plan, check_network, checked_conditions, checked_start
 from raydream.columns.own import Metric, metrics_of
+from raydream.conditions import Conditions
 from raydream.errors import InnerMaximumError
 from raydream.problems.completed import complete
 from raydream.specs import Spec, spec_of
@@ -25,6 +27,7 @@ class Setting:
     specs  how problem and network were named, which travels with them to other processes
     start  (x0, y0) where it is not the problem's own
     metrics  what is measured besides the usual columns, in the runs of all methods
+    conditions  of the network and the machines, for all methods alike
     """
 
     problem: Any
@@ -33,6 +36,7 @@ class Setting:
     specs: tuple[Spec | None, Spec | None] = (None, None)
     start: tuple[Any, Any] | None = None
     metrics: dict[str, Metric] = field(default_factory=dict)
+    conditions: Conditions | None = None
 
     @classmethod
     def around(
@@ -42,15 +46,18 @@ class Setting:
         methods: Iterable[Any],
         start: tuple[Any, Any] | None = None,
         metrics: Mapping[str, Any] | None = None,
+        conditions: Conditions | None = None,
     ) -> "Setting":
         """Pool the problem only if one of the methods (or classes of methods) will ask for it."""
         whole = complete(problem)
         check_network(whole, topology)
+        if conditions is not None:
+            checked_conditions(conditions).check_network(topology.neighbours)
         alone = any(needs_one_machine(method) for method in methods) and whole.agents > 1
         pooled = problem.pooled() if alone and hasattr(problem, "pooled") else None
         begun = None if start is None else checked_start(whole, start)
         specs = spec_of(problem), spec_of(topology)
-        return cls(problem, topology, pooled, specs, begun, metrics_of(problem, metrics))
+        return cls(problem, topology, pooled, specs, begun, metrics_of(problem, metrics), conditions)
 
     def of(self, method: Any) -> tuple[Any, Topology]:
         """The problem and the network on which this method runs."""
@@ -71,7 +78,10 @@ class Setting:
         """One run."""
         problem, topology = self.of(method)
         specs = (None, None) if self._alone(method) else self.specs
-        plan = Plan.build(problem, topology, method, seed=seed, start=self.start, specs=specs, warn=warn)
+        plan = Plan.build(
+            problem, topology, method,
+            seed=seed, start=self.start, specs=specs, warn=warn, conditions=self.conditions,
+        )  # fmt: skip
         return replace(plan, metrics=self.metrics)  # also where the pooled problem has others of its own
 
     def identity(self) -> dict[str, str]:
@@ -87,6 +97,7 @@ class Setting:
             "problem": f"{problem_mark(whole, usual)[:16]} {slope:.9e}",
             "topology": topology_mark(self.topology)[:16],
             "start": start_mark(checked_start(whole, self.start))[:16],
+            **({} if self.conditions is None else {"conditions": json.dumps(self.conditions.to_json())}),
         }
 
     def _alone(self, method: Any) -> bool:

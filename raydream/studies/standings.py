@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from raydream.checks import choice, positive
-from raydream.columns import Directions, column, names
+from raydream.columns import Directions, column, names, with_conditional
 from raydream.studies.curves import AXES, columns_of, quantile, resampled
 from raydream.studies.statistics import Difference, has_followed, median_interval, paired_difference
 
@@ -33,7 +33,7 @@ def values_at(
     if x is None:
         found = {key: float(column(metric, own).counted(run[metric])[-1]) for key, run in runs.items()}
     else:
-        choice("x", x, AXES)
+        choice("x", x, with_conditional(AXES, {name for run in runs.values() for name in run}))
         place = min((run[x][-1] for run in runs.values()), default=0.0) if at is None else positive("at", at)
         grid = np.array([place])
         # A run that ended before, at a target or by divergence, stays where it was.

@@ -6,6 +6,7 @@ from itertools import count, islice
 from typing import Any
 
 from raydream.checks import choice
+from raydream.conditions import Conditions
 from raydream.errors import StudyWarning
 from raydream.studies.kept import check_same
 from raydream.studies.setting import Setting
@@ -45,7 +46,12 @@ class Tuned:
 
 
 def taken_from(
-    best: Any, problem: Any, topology: Topology | None, methods: Any, start: tuple[Any, Any] | None
+    best: Any,
+    problem: Any,
+    topology: Topology | None,
+    methods: Any,
+    start: tuple[Any, Any] | None,
+    conditions: Conditions | None = None,
 ) -> Tuned:
     """The setting, winners, budget and seeds of a tuning, or of one that is kept in a directory.
 
@@ -59,6 +65,7 @@ def taken_from(
         (),
         setting.start if start is None else start,
         setting.metrics,
+        setting.conditions if conditions is None else conditions,
     )
     check_same(tuning.directory, given, tuning.about["identity"])
     winners = tuning.best

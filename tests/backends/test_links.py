@@ -124,25 +124,40 @@ def test_long_frames_between_actors_of_one_machine_go_through_memory(monkeypatch
 def test_what_is_said_to_several_is_laid_into_memory_once():
     """A slot holds one copy of the frame for all neighbours, and two where they differ."""
     slots, row, other = Slots(), np.ones(10_000), np.ones(10_000)
-    places, offer = slots.lay(1, {1: [bytes_of(row)], 2: [bytes_of(row)], 5: [bytes_of(other)]})
-    assert places[1] == places[2] != places[5] and offer
-    window = Window(offer)
-    assert (window.bytes[places[5] : places[5] + 80_000].view(np.float64) == 1.0).all()
-    again, news = slots.lay(2, {1: [bytes_of(row)], 5: [bytes_of(other)]})
-    assert news == b"" and {*again.values()}.isdisjoint(places.values()), "rounds take turns"
+    first = slots.lay(1, {1: [bytes_of(row)], 2: [bytes_of(row)], 5: [bytes_of(other)]}, {})
+    assert first[1] == first[2] != first[5] and first[1][1] == first[5][1] != b""
+    window, begin = Window(first[1][1]), first[5][0] - 1
+    assert (window.bytes[begin : begin + 80_000].view(np.float64) == 1.0).all()
+    second = slots.lay(2, {1: [bytes_of(row)], 5: [bytes_of(other)]}, {1: 1, 2: 1, 5: 1})
+    assert {news for _, news in second.values()} == {b""}, "they know of it"
+    assert {place for place, _ in second.values()}.isdisjoint(place for place, _ in first.values()), "rounds take turns"
     window.close()
     slots.close()
 
 
 @shared
+def test_a_slot_that_may_still_be_read_is_not_written():
+    """A neighbour that took no part in a round may be reading the one before: nobody is lost, and nothing is laid."""
+    slots, row = Slots(), np.ones(10_000)
+
+    def lay(round, peers, heard):
+        return slots.lay(round, {peer: [bytes_of(row)] for peer in peers}, heard)
+
+    assert lay(1, [1, 2], {}) and lay(2, [1], {1: 1, 2: 1})
+    assert lay(3, [1, 2], {1: 2, 2: 1}) == {}, "2 was last heard in round 1, and may be reading it"
+    assert lay(5, [1, 2], {1: 4, 2: 3}), "now it has spoken in a later round"
+    slots.close()
+
+
+@shared
 def test_memory_that_was_replaced_can_be_opened_until_everybody_has_read_it():
-    """A neighbour may open what it was told of when its owner has gone on to the next round, not later."""
-    slots = Slots()
-    _, first = slots.lay(1, {1: [bytes_of(np.ones(10_000))]})
-    _, second = slots.lay(2, {1: [bytes_of(np.ones(100_000))]})
-    assert second
+    """A neighbour may open what it was told of when its owner has gone on to the next round."""
+    slots, row, long = Slots(), np.ones(10_000), np.ones(100_000)
+    (_, first) = slots.lay(1, {1: [bytes_of(row)]}, {})[1]
+    (_, second) = slots.lay(2, {1: [bytes_of(long)]}, {1: 1})[1]
+    assert second not in (b"", first)
     Window(first).close()
-    slots.lay(3, {1: [bytes_of(np.ones(100_000))]})
+    slots.lay(3, {1: [bytes_of(long)]}, {1: 2})
     with pytest.raises(OSError):
         Window(first)
     slots.close()

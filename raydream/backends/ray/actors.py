@@ -92,7 +92,8 @@ class Actors:
         """Send a new actor what its agents own. One shard at a time is in this process's hands."""
         plan = self._plan
         shards = [plan.problem.local(i) for i in self.router.hosted(number)]
-        return actor.build.remote(self.router.routes[number], shards, plan.method, plan.seed, self._world)
+        route = self.router.routes[number]
+        return actor.build.remote(route, shards, plan.method, plan.seed, self._world, plan.conditions)
 
     def _listen(self) -> dict[int, Any]:
         """Every actor is ready for its neighbours; on one node nobody else can reach it."""

@@ -63,7 +63,14 @@ class RayBackend:
             placement = Placement(len(sizes), self.placement, self.cpus_per_actor)
             release = stack.pop_all().close
         try:
-            return RaySession(plan, Router(plan.topology, sizes), placement, self.links, self.patience, release)
+            return RaySession(
+                plan,
+                Router(plan.topology, sizes, plan.conditions is not None),
+                placement,
+                self.links,
+                self.patience,
+                release,
+            )
         except BaseException:
             release()
             raise

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from raydream.checks import whole
+from raydream.conditions.wires import Wires
 from raydream.topology import Topology
 from raydream.types import Indices
 
@@ -24,6 +25,8 @@ class Route:
     says      for each neighbouring actor, the rows (among its own) that this actor sends it
     hears     for each neighbouring actor, the places (among the columns) of the rows it receives
     messages  directed edges that leave its agents: the logical messages of a round, packed or not
+    wires     the links that end at its agents, and
+    hosts     for each of them the actor that hosts its sender; None where there are no conditions
     """
 
     hosted: tuple[int, ...]
@@ -33,12 +36,26 @@ class Route:
     says: dict[int, Indices]
     hears: dict[int, Indices]
     messages: int
+    wires: Wires | None = None
+    hosts: Indices | None = None
+
+    def over(self, alive: Any) -> tuple[dict[int, Indices], dict[int, Indices]]:
+        """What is said to and heard from each neighbouring actor in a round in which only some of the wires work."""
+        assert self.wires is not None and self.hosts is not None
+        receivers, senders = self.wires.ends
+        busy = {peer: alive & (self.hosts == peer) for peer in self.says}
+        used = {peer: links for peer, links in busy.items() if links.any()}
+        return (
+            {peer: np.unique(receivers[links]) for peer, links in used.items()},
+            {peer: np.unique(senders[links]) for peer, links in used.items()},
+        )
 
 
 class Router:
     """The topology cut into blocks of consecutive agents, one block per actor."""
 
-    def __init__(self, topology: Topology, sizes: Sequence[int]) -> None:
+    def __init__(self, topology: Topology, sizes: Sequence[int], clocked: bool = False) -> None:
+        self._clocked = clocked
         self.bounds = np.concatenate([[0], np.cumsum(sizes)])
         self.host_of = np.repeat(np.arange(len(sizes)), sizes)
         self.routes = [self._route(topology, number) for number in range(len(sizes))]
@@ -65,6 +82,7 @@ class Router:
             hears[other] = np.flatnonzero(self.host_of[columns] == other)
         W = topology.W[hosted.start : hosted.stop][:, columns]
         W.sort_indices()
+        wires = Wires.of(topology.neighbours, hosted, columns) if self._clocked else None
         return Route(
             hosted=tuple(hosted),
             W=W,
@@ -73,6 +91,8 @@ class Router:
             says=says,
             hears=hears,
             messages=sum(len(topology.neighbours[i]) for i in hosted),
+            wires=wires,
+            hosts=None if wires is None else self.host_of[columns[wires.senders]],
         )
 
 

@@ -18,6 +18,8 @@ def again(record: Mapping[str, Any], form: Mapping[str, Any]) -> str | None:
         return f"/new?{urlencode({str(name): str(value) for name, value in form.items()})}"
     problem, topology = ((record.get(part) or {}).get("spec") or {} for part in ("problem", "topology"))
     made, woven = problem.get("parameters") or {}, topology.get("parameters") or {}
+    if record.get("conditions"):  # which the form does not have
+        return None
     known = problem.get("name") in specs.PROBLEMS and topology.get("name") in specs.TOPOLOGIES
     if not known or made.get("data", SYNTHETIC) not in DATA or record["method"].get("name") not in specs.METHODS:
         return None

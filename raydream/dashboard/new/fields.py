@@ -36,8 +36,8 @@ def method_fields(method: str) -> list[Parameter]:
 
 
 def limits() -> dict[str, str]:
-    """What may end a run before its last iteration, and what to call it."""
-    return {field.name: _bound(field.name) for field in fields(Limits)}
+    """What may end a run before its last iteration, and what to call it; runs of a form have no conditions."""
+    return {field.name: _bound(field.name) for field in fields(Limits) if not LIMITED[field.name].conditional}
 
 
 def backends() -> dict[str, str]:

@@ -5,8 +5,8 @@ from typing import Any
 
 from raydream.backends.protocol import Recovery
 from raydream.errors import RecordError
+from raydream.storage.fate import recoveries_from_json
 from raydream.storage.fields import Fields, check_text
-from raydream.storage.record import recoveries_from_json
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from raydream.dashboard.watching.files import Stamp, Tail, read_end, read_json, 
 from raydream.dashboard.watching.pace import Pace
 from raydream.dashboard.watching.progress import Progress
 from raydream.errors import RecordError
+from raydream.storage.fate import Driver
 from raydream.storage.lock import is_locked
-from raydream.storage.record import Driver, RunRecord
+from raydream.storage.record import RunRecord
 from raydream.types import Array
 
 SILENT = 30.0  # seconds without a sign of life after which a run is called silent

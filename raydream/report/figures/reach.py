@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from raydream.checks import choice, number
-from raydream.columns import BILLED, COMPARED, Column, Directions, column
+from raydream.columns import BILLED, Column, Directions, column, compared
 from raydream.report import theme
 from raydream.report.collect import Run, collect, directions, grouped, variants
 from raydream.report.figures.convergence import plain, shortened
@@ -50,7 +50,7 @@ def to_reach(
     target: float | None = None,
     metric: str = "grad_norm",
     *,
-    costs: tuple[str, ...] = COMPARED,
+    costs: tuple[str, ...] | None = None,
     band: tuple[float, float] = (0.25, 0.75),
     failed: Mapping[str, int] | None = None,
     dark: bool = False,
@@ -61,11 +61,13 @@ def to_reach(
     bar, but how many got there.
 
     target  by default the best value that all methods reach
+    costs   by default SFO, rounds, bytes, seconds, and simulated seconds where runs have them
     failed  how many runs of a label ended with an error, and reached nothing (default: those of a comparison)
     """
     lost = failures_of(runs) if failed is None else failed
     every = collect(runs)
     groups, own = grouped(every), directions(every)
+    costs = compared({name for run in every for name in run.columns}) if costs is None else costs
     choice("metric", metric, dict.fromkeys(name for group in groups.values() for run in group for name in run.metrics))
     goal = suggested_target(groups, metric) if target is None else number("target", target)
     spent = {}

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from raydream.columns import AXES, BILLED, COMPARED, USUAL_X, USUAL_Y, Directions, column
+from raydream.columns import AXES, BILLED, USUAL_X, USUAL_Y, Directions, column, compared
 from raydream.report import figures, theme
 from raydream.report.collect import Run, directions, remark_of, variants, words
 from raydream.report.deciding import Judgement
@@ -120,7 +120,7 @@ def facts_of(
         "axes": {name: _axis(name) for name in axes},
         "metrics": {name: _axis(name, own) for name in metrics},
         "first": {"x": USUAL_X if USUAL_X in axes else axes[0], "y": USUAL_Y if USUAL_Y in metrics else metrics[0]},
-        "reach": [name for name in COMPARED if name in axes],
+        "reach": [name for name in compared(axes) if name in axes],
         "bill": [name for name in BILLED if name in axes],
         "targets": {name: _finite(suggested_target(groups, name)) for name in metrics},
         "promise": promise_over(every, constants),

@@ -38,6 +38,7 @@ def _command(record: RunRecord, problem: Spec, topology: Spec, seeds: list[Any])
         *_in_lines(["--method", record.method.name, *_method(record.method.parameters)]),
         ["--iterations", str(settings.iterations), "--record-every", str(settings.record_every)],
         [word for name, value in settings.limits.given().items() for word in (_option(name), _text(value))],
+        *_in_lines(_settings("--condition", {} if record.conditions is None else record.conditions.to_json())),
         [*_backend(record.backend), *(["--diagnostics"] if settings.diagnostics else [])],
     ]
     lines = [" ".join(shlex.quote(word) for word in group) for group in groups if group]
@@ -86,6 +87,9 @@ def _sketch(record: RunRecord, seeds: list[Any]) -> str:
     problem, topology, settings = record.problem, record.topology, record.settings
     given = {name: getattr(settings, name) for name in ("iterations", "record_every", "diagnostics")}
     words = [f"{name}={value!r}" for name, value in (given | settings.limits.given()).items()]
+    if record.conditions is not None:
+        priced = ", ".join(f"{name}={value!r}" for name, value in record.conditions.to_json().items())
+        words.append(f"conditions=rd.Conditions({priced})")
     words += _backend_in_python(record.backend)
     lines = ["import numpy as np"] if record.own_start else []
     lines.append("import raydream as rd")

@@ -111,6 +111,7 @@ def _of_one(run: Run) -> dict[str, str]:
         "rounds": si(run.last("rounds")),
         "payload": si(run.last("bytes")) + "B",
         "seconds": f"{run.last('seconds'):.3g}",
+        "simulated seconds": f"{run.last('sim_seconds'):.3g}",
     }
     shown = {name: value for name, value in shown.items() if value not in ("-", "nan", "nanB")}
     shown |= {} if run.followed else {"y": "has not followed"}

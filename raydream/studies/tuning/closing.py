@@ -25,7 +25,8 @@ class ClosingRecorder(Recorder):
     """Measures the start and the closing part of the budget; what other records cost is all that is asked of them."""
 
     def __init__(self, plan: Plan, axis: str, budget: float) -> None:
-        super().__init__(plan.problem, plan.method, diagnostics=False, metrics=plan.metrics)
+        clocked = plan.conditions is not None
+        super().__init__(plan.problem, plan.method, diagnostics=False, metrics=plan.metrics, clocked=clocked)
         self._axis, self._budget = axis, budget
         self.judged: list[int] = []  # the places of the rows that were measured after the start
         self._closing = math.inf  # where that part begins

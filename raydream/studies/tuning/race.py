@@ -98,7 +98,7 @@ class Race:
 
     def _limit(self, label: str, parameters: Parameters, spend: float | None) -> float:
         limit = self.budget if spend is None else self._price(label, parameters) + spend
-        return limit if self.axis == "seconds" else int(limit)
+        return limit if self.axis in ("seconds", "sim_seconds") else int(limit)
 
     def _run_missing(self, tried: list[Trial], keys: list[str], bar: Progress) -> None:
         """Run the trials that the log does not have, and write down each as it finishes."""

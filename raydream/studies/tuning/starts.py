@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from raydream.algorithms.method import parameters_of
 from raydream.backends.local import LocalBackend
+from raydream.conditions.clock import CLOCK
 from raydream.problems.protocol import sizes_of
 from raydream.storage.files import write_json
 from raydream.studies.setting import Setting
@@ -63,7 +64,7 @@ class Starts:
             asked = plan if self.axis == "seconds" else replace(plan, problem=self._silent(plan.problem))
             session = LocalBackend().open(asked)
             began = time.perf_counter()
-            spent = session.init(()).ledger.as_dict()
+            spent = session.init((CLOCK,)).spent()
             return float({**spent, "seconds": time.perf_counter() - began}[self.axis])
         return 0.0
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from raydream.backends.local import LocalBackend
-from raydream.columns import COSTS
+from raydream.columns import COSTS, with_conditional
 from raydream.running.execute import Ended, execute
 from raydream.storage.settings import Limits, Settings
 from raydream.studies.setting import ENDLESS, Setting
@@ -94,7 +94,7 @@ def _judged(trial: Trial, ended: Ended, recorder: ClosingRecorder) -> Record:
         reason = f"the start alone cost {rows[0][trial.axis]:g} {trial.axis}, more than the budget of {trial.budget:g}"
         return {**judged, "reason": reason, **dict.fromkeys(metrics)}
     last = within[-1]
-    costs = {cost: last[cost] for cost in COSTS}
+    costs = {cost: last[cost] for cost in with_conditional(COSTS, last)}
     means = {name: recorder.mean(name) for name in metrics} if recorder.judged else rows[0]
     return {
         **judged,

@@ -9,7 +9,9 @@ from typing import Any
 from raydream.checks import choice, positive, whole
 from raydream.columns import column
 from raydream.columns.own import directions_of
+from raydream.conditions import Conditions
 from raydream.storage.describe import name_of
+from raydream.storage.settings import Limits
 from raydream.studies.defaults import SEARCH, SPACE, TRIALS
 from raydream.studies.named import checked_seeds, named_kinds
 from raydream.studies.setting import Setting, needs_one_machine
@@ -23,7 +25,8 @@ from raydream.studies.tuning.tuning import Tuning
 from raydream.studies.tuning.winners import judge
 from raydream.topology import Topology
 
-AXES = ("rounds", "seconds", "sfo")
+AXES = ("rounds", "seconds", "sfo", "sim_seconds")
+REAL = ("seconds", "sim_seconds")  # of which a budget need not be whole
 
 
 def tune(
@@ -40,6 +43,7 @@ def tune(
     seeds: Iterable[int] = (0,),
     metric: str = "primal",
     metrics: Mapping[str, Any] | None = None,
+    conditions: Conditions | None = None,
     start: tuple[Any, Any] | None = None,
     widen: int = 3,
     refine: int = 0,
@@ -53,8 +57,8 @@ def tune(
     """Find good parameters for each method, every method with the same budget and the same search.
 
     methods    names as on the command line, or classes; or label -> name or class
-    budget     how much a trial may spend, its start included, of `axis`: "sfo", "rounds" or "seconds"; at least three
-               times the price of the dearest start
+    budget     how much a trial may spend, its start included, of `axis`: "sfo", "rounds", "seconds", or "sim_seconds"
+               where there are conditions; at least three times the price of the dearest start
     space      "wide" (steps from ranges, few values of the rest), "paper" (the DREAM paper's grids), a dict
                parameter -> values or `Range` for every method, or a dict label -> any of these
     search     "random", "halving" (all with part of the budget, the best third with more, the best of these with all
@@ -65,6 +69,7 @@ def tune(
     seeds      a configuration is judged by its median over these
     metric     the column of the history by which trials are judged: its mean over the last tenth of the budget
     metrics    columns of one's own, as in `run`
+    conditions  of the network and the machines, as in `run`
     start      (x0, y0) with y0 in Y; by default the problem's own
     widen      how often a range may grow tenfold because a winner lies at its edge, for all methods alike
     refine     how many more configurations of each method are tried around its winner, in the end
@@ -77,13 +82,14 @@ def tune(
     """
     choice("axis", axis, AXES)
     choice("search", search, SEARCHES)
-    budget = positive("budget", budget) if axis == "seconds" else whole("budget", budget, 1)
+    budget = positive("budget", budget) if axis in REAL else whole("budget", budget, 1)
     for name, value in (("trials", trials), ("workers", workers)):
         if value is not None:
             whole(name, value, 1)
     kinds, numbers = named_kinds(methods), checked_seeds(seeds)
     _refuse_rounds_of_one(axis, kinds)
-    setting = Setting.around(problem, topology, kinds.values(), start, metrics)
+    Limits(**{f"max_{axis}": budget}).check_conditions(conditions is not None)  # type: ignore[arg-type]
+    setting = Setting.around(problem, topology, kinds.values(), start, metrics, conditions)
     own = directions_of(setting.metrics)
     judged_by = column(choice("metric", metric, [*METRICS, *own]), own)
     grids = {label: grid_of(space, label, kind, list(kinds)) for label, kind in kinds.items()}

@@ -59,7 +59,10 @@ class Links(Protocol):
         """Link with the neighbouring actors, by the contact of each."""
 
     def exchange(self, says: Mapping[int, Buffers], hears: Mapping[int, Buffers]) -> None:
-        """One round: send each neighbour its buffers, and fill those that are heard from it."""
+        """One round: send each of these neighbours its buffers, and fill those that are heard from it.
+
+        Whoever is said something is heard from; neighbours that are not named take no part in the round.
+        """
 
     def deliver(self, epoch: int, round: int, sender: int, payload: Any) -> None:
         """A neighbour's frame, for transports whose frames come as calls of the actor."""

@@ -3,7 +3,7 @@ own ports are open."""
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,10 +48,11 @@ class RayLinks(Links):
     def exchange(self, says: Mapping[int, Buffers], hears: Mapping[int, Buffers]) -> None:
         """One round with all neighbouring actors."""
         self.round += 1
-        for peer, handle in self._handles.items():
+        for peer in says:
+            handle = self._handles[peer]
             payload = np.concatenate([np.frombuffer(piece, dtype=np.uint8) for piece in says[peer]])
             handle.deliver.options(concurrency_group=DELIVERY).remote(self.epoch, self.round, self.me, payload)
-        for peer, frame in self._frames().items():
+        for peer, frame in self._frames(hears).items():
             data, position = memoryview(frame).cast("B"), 0
             for ear in hears[peer]:
                 ear[:] = data[position : position + ear.nbytes]
@@ -68,9 +69,9 @@ class RayLinks(Links):
         with self._news:
             self._handles, self._inbox = {}, {}
 
-    def _frames(self) -> dict[int, Any]:
-        """This round's frame of every neighbour, as soon as all are there."""
-        wanted = {(self.epoch, self.round, peer) for peer in self._handles}
+    def _frames(self, peers: Iterable[int]) -> dict[int, Any]:
+        """This round's frame of each of these neighbours, as soon as all are there."""
+        wanted = {(self.epoch, self.round, peer) for peer in peers}
         deadline = time.monotonic() + self.terms.patience
         with self._news:
             while missing := wanted - self._inbox.keys():
@@ -81,4 +82,4 @@ class RayLinks(Links):
                 if time.monotonic() >= deadline:
                     raise self.unheard()
             self.waits_for = ()
-            return {peer: self._inbox.pop((self.epoch, self.round, peer)) for peer in self._handles}
+            return {peer: self._inbox.pop((self.epoch, self.round, peer)) for peer in peers}

@@ -35,12 +35,12 @@ class DirectLinks(Links):
         self._bell: tuple[socket.socket, socket.socket] | None = None
         self._aborted = False
         self._slots = Slots()
-        self._told: set[int] = set()  # the neighbours that know of the memory as it is
+        self._heard: dict[int, int] = {}  # the last round in which each neighbour was heard
 
     def listen(self, host: str, epoch: int) -> tuple[str, int]:
         """Open a listener on this host and a free port; earlier links, of earlier epochs, are gone."""
         self.close()
-        self.epoch, self.round = epoch, 0
+        self.epoch, self.round, self._heard = epoch, 0, {}
         self._aborted = False
         self._bell = socket.socketpair()
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -73,16 +73,13 @@ class DirectLinks(Links):
         """One round: send each neighbour its buffers and fill those that are heard from it."""
         self.round += 1
         try:
-            near = {peer: says[peer] for peer, link in self._links.items() if link.shares and _is_long(says[peer])}
-            places, offer = self._slots.lay(self.round, near) if near else ({}, b"")
-            if offer:
-                self._told = set()  # also those who hear nothing long in this round will learn of it when they do
-            for peer, link in self._links.items():
-                place = INLINE if peer not in places else places[peer] + 1
-                news = b"" if place == INLINE or peer in self._told else self._slots.offer
-                self._told |= {peer} if news else set()
-                link.begin(self.terms.run, self.epoch, self.round, says[peer], hears[peer], place, news)
-            self._move()
+            near = {peer: pieces for peer, pieces in says.items() if self._links[peer].shares and _is_long(pieces)}
+            laid = self._slots.lay(self.round, near, self._heard) if near else {}
+            for peer, pieces in says.items():
+                place, news = laid.get(peer, (INLINE, b""))
+                self._links[peer].begin(self.terms.run, self.epoch, self.round, pieces, hears[peer], place, news)
+            self._move({peer: self._links[peer] for peer in says})
+            self._heard |= dict.fromkeys(says, self.round)
         except BaseException as error:
             self._hang_up()
             if isinstance(error, OSError):
@@ -132,9 +129,8 @@ class DirectLinks(Links):
             if trial is not None:
                 trial.close()
 
-    def _move(self) -> None:
-        """Push and pull on all links until the round is complete."""
-        busy = dict(self._links)
+    def _move(self, busy: dict[int, Connection]) -> None:
+        """Push and pull on these links until the round is complete."""
         while True:
             for peer, link in list(busy.items()):
                 sent, heard = link.push(), link.pull()

@@ -1,0 +1,109 @@
+"""Who wins where: a recorded comparison at other prices is the comparison that would have been run at them."""
+
+import math
+
+import numpy as np
+import pytest
+
+import raydream as rd
+from raydream.errors import StudyWarning
+from raydream.problems import QuadraticGame
+from raydream.studies.prices import Reaching, judged
+
+RING = rd.topology.ring(4)
+METHODS = {
+    "dream": rd.DREAM(eta=0.05, gamma=0.3, p=0.3, b=2, K=2),
+    "gt-gda": rd.GTGDA(eta=0.05, gamma=0.3),
+    "gt-srvr": rd.GTSRVR(eta=0.05, gamma=0.3, b=2, Q=5),
+    "gda": rd.GDA(eta=0.05, gamma=0.3),
+}
+TARGET = 0.7
+
+
+def game():
+    return QuadraticGame.random(agents=4, samples=20, dim_x=3, dim_y=4, seed=3)
+
+
+def compare(methods=METHODS, conditions=None, **settings):
+    settings = dict(seeds=(0, 1, 2), iterations=150, record_every=3, backend="local", parallel=False) | settings
+    return rd.compare(game(), RING, methods, conditions=conditions, **settings)
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return compare()
+
+
+def test_prices_give_the_clock_of_a_run_at_these_prices(recorded):
+    """Exactly, where sums are: powers of two. One machine has no messages."""
+    prices = dict(gradient_seconds=2.0**-9, latency=2.0**-5, bandwidth=2.0**12)
+    wanted, found = compare(conditions=rd.Conditions(**prices)), recorded.at_prices(**prices)
+    assert "exact" in found.priced and found.results.keys() == wanted.results.keys()
+    for key, result in wanted.results.items():
+        assert found.results[key].history.sim_seconds.tolist() == result.history.sim_seconds.tolist(), key
+        assert found.results[key].history.columns.tolist() == result.history.columns.tolist()
+        assert found.results[key].record.conditions == result.record.conditions
+    assert "sim_seconds" not in recorded.history, "what was recorded stays as it was"
+    assert found.at_prices(latency=1.0).history.sim_seconds.tolist() == recorded.history.rounds.tolist()
+
+
+def test_the_map_agrees_with_runs_at_random_points(recorded):
+    """The winner, its time, and its lead, as a comparison under those conditions finds them."""
+    table = recorded.winner_map(TARGET, points=9, bandwidth=[1e3, 1e5]).table
+    assert len(set(table.winner)) > 1, "somewhere another wins"
+    for row in table.sample(4, random_state=1).itertuples():
+        prices = dict(gradient_seconds=row.gradient_seconds, latency=row.latency, bandwidth=row.bandwidth)
+        reached = compare(conditions=rd.Conditions(**prices)).to_reach(TARGET).sort_values("sim_seconds")
+        first, second = reached.iloc[0], reached.iloc[1]
+        assert (row.winner, row.second) == (first.method, second.method)
+        assert row.seconds == pytest.approx(first.sim_seconds, rel=1e-12)
+        assert row.ratio == pytest.approx(second.sim_seconds / first.sim_seconds, rel=1e-12)
+
+
+def test_estimates_are_called_so(recorded):
+    """Where agents take part by chance, or own more or fewer samples, the ledger does not say who waited for whom."""
+    chance = compare({"dream": rd.DREAM(eta=0.05, gamma=0.3, p=0.3, q=0.5, b=2, K=2)}, iterations=3, seeds=[0])
+    with pytest.warns(StudyWarning, match="an estimate by the mean over agents .* its agents take part by chance"):
+        found = chance.at_prices(gradient_seconds=1.0)
+    assert "estimate" in found.priced
+    with pytest.raises(ValueError, match="`latency` must not be negative"):
+        recorded.at_prices(latency=-1)
+    with pytest.raises(TypeError, match="`gradient_seconds` must be a number"):
+        recorded.at_prices(gradient_seconds="exponential-1")
+
+
+def test_the_judgement_is_that_of_medians_over_seeds():
+    """One that gets there on few seeds does not win; the second is the next; shares of seeds are of all of them."""
+    spent = {
+        ("a", 0): (1.0, 0.0, 0.0), ("a", 1): (3.0, 0.0, 0.0), ("a", 2): (2.0, 0.0, 0.0),
+        ("b", 0): (5.0, 0.0, 0.0), ("b", 1): (2.0, 0.0, 0.0), ("b", 2): (6.0, 0.0, 0.0),
+        ("c", 0): (0.1, 0.0, 0.0), ("c", 1): None, ("c", 2): None,
+    }  # fmt: skip
+    found = judged(Reaching(spent).seconds(np.array(2.0), np.array(1.0), 1.0))
+    assert (int(found["winner"]), int(found["second"]), float(found["time"])) == (0, 1, 4.0)
+    assert float(found["ratio"]) == 2.5 and float(found["agree"]) == pytest.approx(1 / 3)
+    nobody = judged(Reaching({("a", 0): None}).seconds(np.array(1.0), np.array(1.0), 1.0))
+    assert int(nobody["winner"]) == -1 and math.isnan(float(nobody["ratio"]))
+    alone = judged(Reaching({("a", 0): (1.0, 1.0, 8.0), ("b", 0): None}).seconds(np.array(1.0), np.array(2.0), 4.0))
+    assert (float(alone["time"]), float(alone["ratio"]), int(alone["second"])) == (5.0, math.inf, -1)
+
+
+def test_the_figure_shows_one_bandwidth_at_a_time(recorded):
+    """A layer for each step of the slider; colours where somebody wins, and a sentence where nobody ever does."""
+    figure = recorded.winner_map(TARGET, points=7, bandwidth=[1e7, 1e4])
+    steps = figure.layout.sliders[0].steps
+    assert [step.label for step in steps] == ["10 MB/s", "10 kB/s"]
+    maps = [number for number, trace in enumerate(figure.data) if trace.type == "heatmap"]
+    seen = [[step.args[0]["visible"][number] for number in maps] for step in steps]
+    assert all(a != b for a, b in zip(*seen, strict=True)) and [figure.data[n].visible for n in maps] == seen[0]
+    shown = sum(np.isfinite(np.array(figure.data[number].z, dtype=float)).sum() for number in maps)
+    assert shown == 2 * 49 == len(figure.table)
+    assert not recorded.winner_map(TARGET, points=5, bandwidth=1e6, dark=True).layout.sliders
+    with pytest.raises(
+        ValueError, match="`target` must be one that a run reaches; none came to a grad_norm below 1e-300"
+    ):
+        recorded.winner_map(1e-300)
+    with pytest.raises(ValueError, match="`metric` must be one of"):
+        recorded.winner_map(1.0, metric="auc")
+    with pytest.raises(ValueError, match=r"`latency` must be a range \(from, to\)"):
+        recorded.winner_map(TARGET, latency=(1.0, 1.0))
