@@ -36,8 +36,20 @@ def method_fields(method: str) -> list[Parameter]:
 
 
 def limits() -> dict[str, str]:
-    """What may end a run before its last iteration, and what to call it; runs of a form have no conditions."""
+    """What may end a run before its last iteration, and what to call it; not by what only some runs spend."""
     return {field.name: _bound(field.name) for field in fields(Limits) if not LIMITED[field.name].conditional}
+
+
+def conditions() -> dict[str, str]:
+    """What networks and machines may be like, and what to call it."""
+    return {
+        "gradient_seconds": "seconds per SFO call",
+        "latency": "seconds per message",
+        "bandwidth": "bytes per second on a link",
+        "uplink": "bytes per second of an agent",
+        "drop": "chance that a link fails",
+        "asleep": "chance that an agent sleeps",
+    }
 
 
 def backends() -> dict[str, str]:
