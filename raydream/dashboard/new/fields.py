@@ -43,12 +43,12 @@ def limits() -> dict[str, str]:
 def conditions() -> dict[str, str]:
     """What networks and machines may be like, and what to call it."""
     return {
-        "gradient_seconds": "seconds per SFO call",
+        "gradient_seconds": "seconds per gradient",
         "latency": "seconds per message",
-        "bandwidth": "bytes per second on a link",
-        "uplink": "bytes per second of an agent",
-        "drop": "chance that a link fails",
-        "asleep": "chance that an agent sleeps",
+        "bandwidth": "bytes/s on a link",
+        "uplink": "bytes/s of an agent",
+        "drop": "a link fails (chance)",
+        "asleep": "an agent sleeps",
     }
 
 

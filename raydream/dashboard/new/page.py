@@ -33,8 +33,8 @@ def layout(query: Query, jobs: Jobs) -> Any:
         html.Div([html.H1("New run")], className="heading"),
         html.Div(
             [
-                html.Div([_problem(query), _network(query), _conditions(query)]),
-                html.Div([_method(query), _how_long(query)]),
+                html.Div([_problem(query), _network(query)]),
+                html.Div([_method(query), _how_long(query), _conditions(query)]),
                 html.Div(_where(query), className="whole"),
             ],
             className="form",
