@@ -11,7 +11,7 @@ from raydream.agents import Agents
 from raydream.backends.allocator import keep_freed_memory
 from raydream.backends.protocol import Keep, Names, arrays_of
 from raydream.conditions.clock import CLOCK, Clock
-from raydream.conditions.loss import Loss
+from raydream.conditions.loss import REMEMBERED, Loss
 from raydream.program import KEEP_DTYPE, perform, weighed
 from raydream.types import Array
 
@@ -44,6 +44,8 @@ class Host:
         """Run the method's `init`."""
         if self.clock is not None:
             self.clock.seconds = np.zeros(len(self.agents.hosted))
+        if self.loss is not None:
+            self.loss.reset()
         self._perform(0, partial(self.method.init, self.agents))
 
     def advance(self, first: int, coins: Sequence[bool], keep: Keep | None) -> Array | None:
@@ -56,10 +58,12 @@ class Host:
         return kept
 
     def arrays(self, names: Names) -> dict[str, Array]:
-        """Arrays of the state, and the clock's."""
+        """Arrays of the state, and those of the conditions."""
         found = arrays_of(self.state, names)
         if self.clock is not None and (names is None or CLOCK in names):
             found[CLOCK] = self.clock.seconds
+        if self.loss is not None and names is None:
+            found |= self.loss.arrays()
         return found
 
     def restore(self, iteration: int, arrays: dict[str, Array]) -> None:
@@ -67,7 +71,9 @@ class Host:
         self.iteration = iteration
         if self.clock is not None:
             self.clock.seconds = arrays[CLOCK]
-            arrays = {name: array for name, array in arrays.items() if name != CLOCK}
+            if self.loss is not None:
+                self.loss.restore(arrays)
+            arrays = {name: array for name, array in arrays.items() if name not in (CLOCK, *REMEMBERED.values())}
         # A method reads its state by name, so any object with these names will do.
         self.state = SimpleNamespace(**{name: np.ascontiguousarray(array) for name, array in arrays.items()})
 

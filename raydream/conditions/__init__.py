@@ -1,6 +1,6 @@
 """Networks as they are: what gradients and messages cost in time, what is lost, the same draws wherever agents live."""
 
 from raydream.conditions.conditions import Conditions
-from raydream.conditions.distributions import Exponential, LogNormal, Uniform
+from raydream.conditions.distributions import Bursts, Exponential, LogNormal, Uniform
 
-__all__ = ["Conditions", "Exponential", "LogNormal", "Uniform"]
+__all__ = ["Bursts", "Conditions", "Exponential", "LogNormal", "Uniform"]

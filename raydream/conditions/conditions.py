@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from raydream.checks import not_negative, positive, whole
-from raydream.conditions.distributions import Distribution, distribution
+from raydream.conditions.distributions import DURATIONS, FAILURES, Bursts, Distribution, Worded, from_words
 from raydream.types import Indices
 
 Edge = tuple[int, int, float]  # between two agents, in both directions
@@ -28,15 +28,16 @@ class Conditions:
     asleep            the chance that an agent neither sends nor hears anything in a round
 
     Distributions are objects of `raydream.conditions` or words: "exponential-0.001" (mean), "uniform-0.01-0.05",
-    "lognormal-0.001-1.5" (median, spread). What is None costs no time.
+    "lognormal-0.001-1.5" (median, spread). What is None costs no time. Chances are numbers, or "bursts-0.05-0.5": what
+    works fails with the first chance, and what has failed works again with the second, from round to round.
     """
 
     gradient_seconds: Any = None
     latency: Any = None
     bandwidth: float | None = None
     uplink: float | None = None
-    drop: float | None = None
-    asleep: float | None = None
+    drop: Any = None
+    asleep: Any = None
 
     def __post_init__(self) -> None:
         settled = {
@@ -129,10 +130,12 @@ def _pair(value: Any) -> tuple[int, int]:
     return whole("latency", value[0]), whole("latency", value[1])
 
 
-def _chance(name: str, value: Any) -> float | None:
-    """None, or a number in [0, 1)."""
-    if value is None:
-        return None
+def _chance(name: str, value: Any) -> Any:
+    """None, a number in [0, 1), or bursts."""
+    if value is None or isinstance(value, Bursts):
+        return value
+    if isinstance(value, str):
+        return from_words(name, value, FAILURES, "bursts-0.05-0.5")
     found = not_negative(name, value)
     if found >= 1:
         raise ValueError(f"`{name}` must be in [0, 1), or no message ever arrives; got {value!r}.")
@@ -143,11 +146,13 @@ def _duration(name: str, value: Any) -> Any:
     """None, a number, or a distribution."""
     if value is None or isinstance(value, Distribution):
         return value
-    return distribution(name, value) if isinstance(value, str) else not_negative(name, value)
+    if isinstance(value, str):
+        return from_words(name, value, DURATIONS, "exponential-0.001")
+    return not_negative(name, value)
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Distribution):
+    if isinstance(value, Worded):
         return str(value)
     if isinstance(value, tuple):
         return [list(one) if isinstance(one, tuple) else one for one in value]

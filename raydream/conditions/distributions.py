@@ -1,29 +1,34 @@
-"""Durations that vary: distributions that can be written in words, such as "exponential-0.001"."""
+"""What varies, in words: durations such as "exponential-0.001", and failures that come in bursts."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 
-from raydream.checks import choice, not_negative, positive
+from raydream.checks import choice, not_negative, positive, probability
 from raydream.types import Array
 
 NUMBER = r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
 WORDS = re.compile(rf"([a-z]+)((?:-{NUMBER})*)")
 
 
-class Distribution:
-    """Durations in seconds; `str` writes it in words from which `distribution` makes it again."""
+class Worded:
+    """`str` writes it in words from which `from_words` makes it again."""
 
     word = ""
+
+    def __str__(self) -> str:
+        return "-".join([self.word, *map(repr, astuple(self))])  # type: ignore[call-overload]
+
+
+class Distribution(Worded):
+    """Durations in seconds."""
 
     def draw(self, generator: np.random.Generator, size: int) -> Array:
         """So many durations."""
         raise NotImplementedError
-
-    def __str__(self) -> str:
-        return "-".join([self.word, *map(repr, astuple(self))])  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Exponential(Distribution):
 
     mean: float
     word = "exponential"
-    __str__ = Distribution.__str__
+    __str__ = Worded.__str__
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", positive("mean", self.mean))
@@ -48,7 +53,7 @@ class Uniform(Distribution):
     low: float
     high: float
     word = "uniform"
-    __str__ = Distribution.__str__
+    __str__ = Worded.__str__
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", not_negative("low", self.low))
@@ -67,7 +72,7 @@ class LogNormal(Distribution):
     median: float
     spread: float
     word = "lognormal"
-    __str__ = Distribution.__str__
+    __str__ = Worded.__str__
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "median", positive("median", self.median))
@@ -77,15 +82,39 @@ class LogNormal(Distribution):
         return self.median * np.exp(self.spread * generator.standard_normal(size))
 
 
-KINDS: dict[str, type[Distribution]] = {kind.word: kind for kind in (Exponential, Uniform, LogNormal)}
+@dataclass(frozen=True)
+class Bursts(Worded):
+    """Failures that last, after Gilbert and Elliott: what works fails in a round with the chance `enter`, and what has
+    failed works again with the chance `leave`.
+
+    In the long run a share enter / (enter + leave) of rounds is lost, 1 / leave at a time; a run begins in that state.
+    """
+
+    enter: float
+    leave: float
+    word = "bursts"
+    __str__ = Worded.__str__
+
+    def __post_init__(self) -> None:
+        for name in ("enter", "leave"):
+            object.__setattr__(self, name, probability(name, getattr(self, name)))
+
+    @property
+    def share(self) -> float:
+        """Of rounds that are lost in the long run."""
+        return self.enter / (self.enter + self.leave)
 
 
-def distribution(name: str, text: str) -> Distribution:
-    """The distribution that these words describe: "exponential-0.001", "uniform-0.01-0.05", "lognormal-0.001-1.5"."""
+DURATIONS: dict[str, type[Worded]] = {kind.word: kind for kind in (Exponential, Uniform, LogNormal)}
+FAILURES: dict[str, type[Worded]] = {Bursts.word: Bursts}
+
+
+def from_words(name: str, text: str, kinds: Mapping[str, type[Worded]], example: str) -> Any:
+    """What these words describe: "exponential-0.001", "uniform-0.01-0.05", "lognormal-0.001-1.5", "bursts-0.05-0.5"."""
     found = WORDS.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f'`{name}` must be a number, or words such as "exponential-0.001"; got {text!r}.')
-    kind = KINDS[choice(name, found[1], KINDS)]
+        raise ValueError(f'`{name}` must be a number, or words such as "{example}"; got {text!r}.')
+    kind = kinds[choice(name, found[1], kinds)]
     numbers: list[Any] = [float(one) for one in re.findall(rf"-({NUMBER})", found[2])]
     wanted = list(kind.__annotations__)
     if len(numbers) != len(wanted):
@@ -94,4 +123,4 @@ def distribution(name: str, text: str) -> Distribution:
     try:
         return kind(*numbers)
     except ValueError as error:
-        raise ValueError(f"`{name}` {text!r} is no distribution: {error}") from None
+        raise ValueError(f"`{name}` {text!r} makes no sense: {error}") from None

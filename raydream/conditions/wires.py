@@ -22,6 +22,7 @@ class Wires:
     links    of the whole network
     pair     the number of each link among the undirected ones, the same for both directions
     pairs    how many of these there are
+    width    the most links that an agent of the network has
     """
 
     agents: int
@@ -34,6 +35,7 @@ class Wires:
     links: int
     pair: Indices
     pairs: int
+    width: int
 
     @classmethod
     def of(cls, neighbours: Sequence[Indices], hosted: Sequence[int], columns: Indices) -> "Wires":
@@ -56,6 +58,7 @@ class Wires:
             links=int(begins[-1]),
             pair=pair[numbers].astype(np.int64),
             pairs=len(ends),
+            width=int(counts.max()),
         )
 
     @property

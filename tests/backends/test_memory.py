@@ -88,7 +88,7 @@ def test_nothing_stays_open():
         segment.close()
     assert len(os.listdir("/proc/self/fd")) == files
     with open("/proc/self/maps") as maps:
-        assert "raydream" not in maps.read()
+        assert "memfd:raydream" not in maps.read()
 
 
 def test_a_view_that_is_still_looked_at_stays_valid():

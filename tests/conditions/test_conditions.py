@@ -32,7 +32,7 @@ def run(**settings):
         ({"latency": True}, "`latency` must be a number; got True."),
         ({"latency": "soon"}, "`latency` must be one of 'exponential', 'lognormal', 'uniform'; got 'soon'."),
         ({"latency": "exponential"}, "`latency` must read exponential-MEAN"),
-        ({"gradient_seconds": "exponential-0"}, "is no distribution: `mean` must be positive"),
+        ({"gradient_seconds": "exponential-0"}, "makes no sense: `mean` must be positive"),
         ({"gradient_seconds": "uniform-2-1"}, "`high` must not be below `low`"),
         ({"latency": {(0, 1): 1.0, (1, 0): 2.0}}, r"one price for the link \(0, 1\); got 1.0 and 2.0"),
         ({"latency": [0.1, 0.2]}, r"`latency` must be a number, words, or \{\(i, j\): seconds\}"),

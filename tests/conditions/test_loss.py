@@ -18,8 +18,9 @@ from raydream.problems import QuadraticGame
 RING = rd.topology.ring(8)
 METHOD = rd.DREAM(eta=0.05, gamma=0.3, p=0.3, q=0.7, b=3, K0=2, K=1, K_large=2)
 ROUGH = rd.Conditions(
-    drop=0.2, asleep=0.1, gradient_seconds="exponential-0.001", latency="uniform-0.01-0.1", uplink=1e5
-)
+    drop="bursts-0.1-0.4", asleep="bursts-0.05-0.5", gradient_seconds="exponential-0.001", latency="uniform-0.01-0.1",
+    uplink=1e5,
+)  # fmt: skip
 
 
 def game(agents=8):
@@ -41,7 +42,7 @@ def loss_of(topology, conditions, hosted=None, seed=0):
 @pytest.mark.parametrize(
     "topology", [RING, rd.topology.star(6), rd.topology.erdos_renyi(9, 0.4, seed=1)], ids=lambda t: t.name
 )
-@pytest.mark.parametrize("given", [{"drop": 0.4}, {"asleep": 0.3}, {"drop": 0.2, "asleep": 0.2}], ids=str)
+@pytest.mark.parametrize("given", [{"drop": 0.4}, {"asleep": 0.3}, {"drop": "bursts-0.2-0.4", "asleep": 0.2}], ids=str)
 def test_every_round_s_matrix_is_symmetric_and_doubly_stochastic(topology, given):
     """And that of the network with the failed links' weights on the diagonal; blocks of rows are the same."""
     conditions = rd.Conditions(**given)
@@ -138,6 +139,38 @@ def test_an_agent_that_hears_nobody_waits_for_nobody():
     assert clock.seconds.tolist() == [3.0, 2.0, 3.0, 0.0]
 
 
+def test_bursts_last_as_long_as_they_should():
+    """The share of rounds that are lost, and the mean length of a burst; links fail on their own."""
+    loss, _ = loss_of(RING, rd.Conditions(drop="bursts-0.1-0.25"))
+    up = []
+    for iteration in range(6000):
+        loss.begin(iteration)
+        up.append(loss.next())
+    down = ~np.array(up)
+    begun = (down[1:] & ~down[:-1]).sum()
+    assert down.mean() == pytest.approx(0.1 / 0.35, abs=0.02)
+    assert down.sum() / begun == pytest.approx(4.0, abs=0.3)
+    there, back, other = (down[:, link].astype(float) for link in (0, 2, 3))  # 0 <- 1, 1 <- 0, 1 <- 2
+    assert np.array_equal(there, back) and abs(np.corrcoef(there, other)[0, 1]) < 0.1
+
+
+@pytest.mark.parametrize("hosted", [range(3), range(3, 8)], ids=str)
+def test_bursts_are_remembered_by_whoever_takes_over(hosted):
+    """What some hosts kept is enough for others to go on as if they had always been there."""
+    conditions = rd.Conditions(drop="bursts-0.2-0.3", asleep="bursts-0.1-0.2")
+    whole, _ = loss_of(RING, conditions)
+    for iteration in range(7):
+        whole.begin(iteration)
+        whole.next()
+    part, columns = loss_of(RING, conditions, hosted)
+    part.restore({name: rows[hosted.start : hosted.stop] for name, rows in whole.arrays().items()})
+    for iteration in range(7, 20):
+        whole.begin(iteration)
+        part.begin(iteration)
+        W = whole.weights(whole.next()).W.toarray()[hosted.start : hosted.stop]
+        assert np.array_equal(part.weights(part.next()).W.toarray(), W[:, columns])
+
+
 @pytest.fixture(scope="module")
 def expected():
     return run(ROUGH)
@@ -189,7 +222,8 @@ def test_the_kernel_counts_what_the_ledger_bills(monkeypatch, tmp_path):
     [
         ({"drop": 1}, r"`drop` must be in \[0, 1\), or no message ever arrives; got 1."),
         ({"asleep": -0.1}, "`asleep` must not be negative"),
-        ({"drop": "often"}, "`drop` must be a number"),
+        ({"drop": "often"}, "`drop` must be one of 'bursts'; got 'often'"),
+        ({"drop": "bursts-0-1"}, r"makes no sense: `enter` must be in \(0, 1\]"),
     ],
 )
 def test_bad_chances_get_a_sentence(given, sentence):

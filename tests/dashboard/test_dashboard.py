@@ -1,6 +1,7 @@
 """The dashboard without a browser: who may come in, which folders it reads, what its forms can start, what it draws."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import platform
@@ -32,7 +33,15 @@ from raydream.dashboard.app import make_app
 from raydream.dashboard.curves import Zoom
 from raydream.dashboard.live import facts as shown
 from raydream.dashboard.new.again import again
-from raydream.dashboard.new.fields import backends, limits, links, method_fields, problem_fields, topology_fields
+from raydream.dashboard.new.fields import (
+    backends,
+    conditions,
+    limits,
+    links,
+    method_fields,
+    problem_fields,
+    topology_fields,
+)
 from raydream.dashboard.new.forms import MOST_AGENTS, new_run
 from raydream.dashboard.overview import page as overview
 from raydream.dashboard.pages import PAGES
@@ -392,6 +401,21 @@ def test_a_new_run_is_what_the_form_says(tmp_path):
     }  # fmt: skip
     assert config["topology"]["spec"]["parameters"] == {"self_weight": 0.5} and "Phi" in result.history
     assert list(result.history.iteration) == [0, 2, 4, 6]
+
+
+def test_a_new_run_has_the_conditions_of_the_form(tmp_path):
+    """Numbers and words; asked for again they are the same, unless there is one for each agent."""
+    fields = {"condition.latency": "0.05", "condition.drop": "bursts-0.1-0.5", "condition.uplink": ""}
+    result = started(tmp_path, {**FORM, **fields})
+    assert result.record.conditions == rd.Conditions(latency=0.05, drop="bursts-0.1-0.5")
+    config = result.config
+    form = dict(parse_qsl(urlsplit(again(config, {})).query))
+    assert {name: form[name] for name in fields if fields[name]} == {name: one for name, one in fields.items() if one}
+    assert again(config | {"conditions": {"gradient_seconds": [1, 2, 3, 4]}}, {}) is None
+    assert {field.name for field in dataclasses.fields(rd.Conditions)} == {*conditions()}, "every condition has a field"
+    for field, wrong in (("latency", "-1"), ("latency", "[1,2]"), ("drop", "1"), ("bandwidth", "$(x)")):
+        with pytest.raises((ValueError, TypeError), match=f"`{field}`"):
+            new_run({**FORM, f"condition.{field}": wrong})
 
 
 @pytest.mark.parametrize("method", [name for name, kind in METHODS.items() if not kind.facts.one_machine])

@@ -232,3 +232,36 @@ def test_a_metric_that_one_of_the_problems_lacks_is_refused_before_anything_runs
     with pytest.raises(ValueError, match=r"`tuning.metric` must be one of .*; got 'auc'"):
         rd.study(given, tmp_path / "s", workers=1)
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("tuned", [True, False], ids=["tuned", "given"])
+def test_a_study_has_conditions(tuned, tmp_path):
+    """They hold for tuning and comparing alike, and simulated time may be the budget."""
+    file = copy.deepcopy(GIVEN) | {
+        "budget": {"axis": "sim_seconds", "amount": 4.5},
+        "conditions": {"latency": 0.05, "gradient_seconds": 1e-3, "drop": "bursts-0.1-0.5"},
+        "network": [{"name": "ring"}],
+        "method": [{"name": "gt-gda", **({} if tuned else {"eta": 0.1, "gamma": 0.5})}],
+    }
+    file["problem"][0]["samples"] = 6
+    if not tuned:
+        del file["tuning"]
+    study = rd.study(file, tmp_path, workers=1, progress=False)
+    (comparison,) = study.comparisons.values()
+    wanted = rd.Conditions(latency=0.05, gradient_seconds=1e-3, drop="bursts-0.1-0.5")
+    assert all(result.record.conditions == wanted for result in comparison.results.values())
+    assert set(comparison.runs.outcome) == {"budget"} and (comparison.runs.sim_seconds >= 4.5).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"conditions": {"weather": 1}}, "`conditions` must be one of"),
+        ({"conditions": {"latency": -1}}, "`latency` must not be negative"),
+        ({"budget": {"axis": "sim_seconds", "amount": 1.0}}, "`budget.axis` sim_seconds needs `conditions`"),
+    ],
+)
+def test_conditions_of_a_study_that_make_no_sense_get_a_sentence(change, sentence):
+    """Before anything runs."""
+    with pytest.raises(ValueError, match=sentence):
+        study_from(copy.deepcopy(GIVEN) | change)

@@ -18,7 +18,8 @@ def again(record: Mapping[str, Any], form: Mapping[str, Any]) -> str | None:
         return f"/new?{urlencode({str(name): str(value) for name, value in form.items()})}"
     problem, topology = ((record.get(part) or {}).get("spec") or {} for part in ("problem", "topology"))
     made, woven = problem.get("parameters") or {}, topology.get("parameters") or {}
-    if record.get("conditions"):  # which the form does not have
+    weather = record.get("conditions") or {}
+    if any(isinstance(value, list) for value in weather.values()):  # one for each agent or link has no field
         return None
     known = problem.get("name") in specs.PROBLEMS and topology.get("name") in specs.TOPOLOGIES
     if not known or made.get("data", SYNTHETIC) not in DATA or record["method"].get("name") not in specs.METHODS:
@@ -33,6 +34,7 @@ def again(record: Mapping[str, Any], form: Mapping[str, Any]) -> str | None:
         **{f"problem.{name}": value for name, value in made.items() if name != "data"},
         **{f"topology.{name}": value for name, value in woven.items()},
         **{f"method.{name}": value for name, value in (record.get("asked") or {}).items()},
+        **{f"condition.{name}": value for name, value in weather.items()},
         **{name: record.get(name) for name in ("iterations", "record_every", "seed", "checkpoint_every")},
         **{name: given.get(name) for name in limits()},
         "diagnostics": "1" if record.get("diagnostics") else None,

@@ -36,8 +36,20 @@ def method_fields(method: str) -> list[Parameter]:
 
 
 def limits() -> dict[str, str]:
-    """What may end a run before its last iteration, and what to call it; runs of a form have no conditions."""
+    """What may end a run before its last iteration, and what to call it; not by what only some runs spend."""
     return {field.name: _bound(field.name) for field in fields(Limits) if not LIMITED[field.name].conditional}
+
+
+def conditions() -> dict[str, str]:
+    """What networks and machines may be like, and what to call it."""
+    return {
+        "gradient_seconds": "seconds per gradient",
+        "latency": "seconds per message",
+        "bandwidth": "bytes/s on a link",
+        "uplink": "bytes/s of an agent",
+        "drop": "a link fails (chance)",
+        "asleep": "an agent sleeps",
+    }
 
 
 def backends() -> dict[str, str]:

@@ -7,10 +7,13 @@ from typing import Any
 
 from raydream import checks, specs
 from raydream.columns import LIMITED
+from raydream.conditions.conditions import conditions_from
+from raydream.conditions.distributions import WORDS
 from raydream.dashboard.new.fields import (
     DATA,
     SYNTHETIC,
     backends,
+    conditions,
     limits,
     links,
     method_fields,
@@ -71,6 +74,7 @@ def new_run(form: Mapping[str, Any]) -> NewRun:
         *_settings("--problem-set", of_problem),
         *_settings("--topology-set", of_topology),
         *_method_settings(of_method),
+        *_settings("--condition", _conditions(said)),
         *_limits(said),
         *_backend(said),
     )
@@ -96,6 +100,16 @@ def _parameters(said: Mapping[str, str], part: str, known: list[Parameter]) -> l
         pair = f"{field.name}={value}"
         field.check(specs.parse_parameters(part, [pair])[field.name])
         pairs.append(pair)
+    return pairs
+
+
+def _conditions(said: Mapping[str, str]) -> list[str]:
+    """Of the network and the machines, as name=value: numbers, or words such as exponential-0.001."""
+    pairs = [f"{name}={value}" for name in conditions() if (value := said.get(f"condition.{name}", ""))]
+    for name, value in (pair.split("=", 1) for pair in pairs):
+        if not REAL.fullmatch(value) and not WORDS.fullmatch(value):
+            raise ValueError(f"`{name}` must be a number, or words such as exponential-0.001; got {value!r}.")
+    conditions_from(specs.parse_parameters("condition", pairs))
     return pairs
 
 

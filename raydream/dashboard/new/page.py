@@ -10,6 +10,7 @@ from raydream.dashboard.new.fields import (
     DATA,
     SYNTHETIC,
     backends,
+    conditions,
     limits,
     links,
     method_fields,
@@ -33,7 +34,7 @@ def layout(query: Query, jobs: Jobs) -> Any:
         html.Div(
             [
                 html.Div([_problem(query), _network(query)]),
-                html.Div([_method(query), _how_long(query)]),
+                html.Div([_method(query), _how_long(query), _conditions(query)]),
                 html.Div(_where(query), className="whole"),
             ],
             className="form",
@@ -59,6 +60,14 @@ def _network(query: Query) -> Any:
     topology = query.among("topology", specs.TOPOLOGIES, "ring")
     first = choice("topology", "topology", tuple(specs.TOPOLOGIES), topology)
     return card("Network", _row([first]), _more("new-topology", topology_fields(topology), "topology", query))
+
+
+def _conditions(query: Query) -> Any:
+    controls = [
+        text(f"condition.{name}", label, query.one(f"condition.{name}"), placeholder="none")
+        for name, label in conditions().items()
+    ]
+    return card("Conditions", _row(controls))
 
 
 def _method(query: Query) -> Any:

@@ -11,13 +11,14 @@ from typing import Any
 from raydream.algorithms import METHODS
 from raydream.algorithms.facts import Range
 from raydream.checks import choice, number, positive, whole
+from raydream.conditions.conditions import Conditions, conditions_from
 from raydream.parameters import parameters_of
 from raydream.problems.registry import PROBLEMS
 from raydream.studies.named import checked_seeds
 from raydream.topology import TOPOLOGIES
 
-AXES = ("rounds", "seconds", "sfo")
-PARTS = ("title", "seeds", "backend", "record_every", "budget", "tuning", "problem", "network", "method")
+AXES = ("rounds", "seconds", "sfo", "sim_seconds")
+PARTS = ("title", "seeds", "backend", "record_every", "budget", "tuning", "problem", "network", "method", "conditions")
 TUNING = ("search", "space", "trials", "share", "seeds", "metric", "widen", "refine", "seed")
 BUDGET = ("axis", "amount", "passes")
 MOST_BYTES = 1_000_000  # of a file
@@ -53,6 +54,7 @@ class StudyFile:
     cells       problems x networks, a list in either making one cell for each value
     contenders  the methods; with tuning, lists and {low, high} are searched
     tuning      how, or None: every parameter is given
+    conditions  of all networks and machines, as `Conditions` has them
     axis, amount, passes   the budget of every run: an amount, or so many times the number of samples
     """
 
@@ -66,6 +68,7 @@ class StudyFile:
     seeds: tuple[int, ...] | None
     backend: str = "local"
     record_every: int = 1
+    conditions: Conditions | None = None
 
     def budget(self, samples: int | None) -> float:
         """What a run may spend on a problem of so many samples in all."""
@@ -103,7 +106,7 @@ def study_from(found: Mapping[str, Any], title: str = "study") -> StudyFile:
     if len(given) != 1:
         raise ValueError("`budget` must have `amount`, or `passes` over the data, and not both.")
     amount = positive("budget.amount", budget["amount"]) if "amount" in budget else None
-    if amount is not None and axis != "seconds":
+    if amount is not None and not axis.endswith("seconds"):
         amount = whole("budget.amount", budget["amount"], 1)
     tuning = _tuning(found) if "tuning" in found else None
     seeds = found.get("seeds")
@@ -121,7 +124,16 @@ def study_from(found: Mapping[str, Any], title: str = "study") -> StudyFile:
         seeds=seeds,
         backend=str(found.get("backend", "local")),
         record_every=whole("record_every", found.get("record_every", 1), 1),
+        conditions=_conditions(found, axis),
     )
+
+
+def _conditions(found: Mapping[str, Any], axis: str) -> Conditions | None:
+    if "conditions" in found:
+        return conditions_from(_table("conditions", found))
+    if axis == "sim_seconds":
+        raise ValueError("`budget.axis` sim_seconds needs `conditions`, a table such as { latency = 0.05 }.")
+    return None
 
 
 def _tuning(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -134,19 +134,21 @@ def _carry_out(
     start = None if cell.x0 is None else (np.full(whole.dim_x, cell.x0), whole.start()[1])
     sizes = sizes_of(whole)
     budget = file.budget(None if sizes is None else sum(sizes))
-    limit: dict[str, Any] = {f"max_{file.axis}": budget if file.axis == "seconds" else int(budget)}
+    limit: dict[str, Any] = {f"max_{file.axis}": budget if file.axis.endswith("seconds") else int(budget)}
     common: dict[str, Any] = dict(
         seeds=file.seeds, backend=file.backend, directory=folder / "runs", progress=progress,
         record_every=file.record_every, parallel=False if workers == 1 else None,
     )  # fmt: skip
     if file.tuning is None:
         methods = {one.label: specs.build_method(one.name, one.space) for one in file.contenders}
-        found.comparisons[cell.name] = compare(problem, network, methods, start=start, **limit, **common)
+        found.comparisons[cell.name] = compare(
+            problem, network, methods, start=start, conditions=file.conditions, **limit, **common
+        )
         return
     tuning = tune(
         problem, network, {one.label: METHODS[one.name] for one in file.contenders}, budget=budget, axis=file.axis,
         start=start, workers=workers, address=address, directory=folder / "tuning", progress=progress,
-        **_search(file),
+        conditions=file.conditions, **_search(file),
     )  # fmt: skip
     found.tunings[cell.name] = tuning
     found.comparisons[cell.name] = compare(best=tuning, **common)
