@@ -225,4 +225,4 @@ def main(name: str, description: str, axis: str, studies: tuple[str, ...], title
     page = figure(found, axis)
     page.write_html(given.out / "figure.html", include_plotlyjs=True)
     if not quick:
-        page.write_image(HERE / "findings" / f"{name}.png", scale=1.5)
+        page.write_image(HERE / "findings" / f"{name}.png")
