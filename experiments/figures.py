@@ -173,6 +173,7 @@ def figure(studies: dict[str, Any], axis: str) -> go.Figure:
         rows=len(cells), cols=3, subplot_titles=titles, horizontal_spacing=0.06, vertical_spacing=0.24 / len(cells)
     )
     methods = dict.fromkeys(method for _, _, comparison in cells for method, _ in comparison.results)
+    named: set[str] = set()  # in the legend
     for row, (_, _, comparison) in enumerate(cells, 1):
         start = max(result.history.primal.iloc[0] for result in comparison.results.values())
         for column, x in enumerate(order, 1):
@@ -181,7 +182,7 @@ def figure(studies: dict[str, Any], axis: str) -> go.Figure:
                 if not any(one == method for one, _ in comparison.results):
                     continue
                 part = curves[(curves.method == method) & curves["median"].notna()]
-                look = {"color": colour(method), "width": 2}
+                look = {"color": colour(method), "width": 2, "dash": "dash" if method.endswith("printed") else "solid"}
                 ends = {"legendgroup": method, "showlegend": False, "hoverinfo": "skip", "mode": "lines"}
                 page.add_scatter(x=part[x], y=part.high, line={"width": 0}, **ends, row=row, col=column)
                 page.add_scatter(x=part[x], y=part.low, line={"width": 0}, fill="tonexty", fillcolor=_faint(method),
@@ -190,7 +191,8 @@ def figure(studies: dict[str, Any], axis: str) -> go.Figure:
                 last = [float(np.median([one[name] for one in ends_at])) for name in (x, "primal")]
                 xs, ys = [*part[x][part[x] < last[0]], last[0]], [*part["median"][part[x] < last[0]], last[1]]
                 page.add_scatter(x=xs, y=ys, name=method, legendgroup=method, mode="lines",
-                                 showlegend=row == column == 1, line=look, row=row, col=column)  # fmt: skip
+                                 showlegend=method not in named, line=look, row=row, col=column)  # fmt: skip
+                named.add(method)
             low = min(result.history.primal.min() for result in comparison.results.values())
             page.update_yaxes(range=[low - 0.03 * (start - low), start + 0.05 * (start - low)], row=row, col=column)
         page.update_yaxes(title_text="P(x̄)", row=row, col=1)

@@ -35,7 +35,9 @@ class Known:
         return float(asked("problem.value", lambda: float(self.subject.whole.value(self.x.copy(), y.copy()))))
 
     def gradient(self, y: Array) -> Array:
-        pair = lambda: np.concatenate(self.subject.whole.gradient(self.x.copy(), y.copy())).astype(float)  # noqa: E731
+        def pair() -> Array:
+            return np.concatenate(self.subject.whole.gradient(self.x.copy(), y.copy())).astype(float)
+
         found: Array = asked("problem.gradient", pair)
         return found
 
