@@ -25,7 +25,7 @@ LONG = 1 << 13  # bytes of a frame that are laid into memory, where that is shar
 class DirectLinks(Links):
     """The links of one actor. `exchange` performs one round with all neighbouring actors at the same time."""
 
-    says: ClassVar[str] = "frames straight between actors: through shared memory on one machine, else over TCP"
+    says: ClassVar[str] = "through shared memory on one machine, else TCP"
     shares: ClassVar[bool] = True  # whether memory is used where it can be
 
     def __init__(self, me: int, terms: Terms) -> None:
@@ -161,7 +161,7 @@ class DirectLinks(Links):
 class TcpLinks(DirectLinks):
     """The same without shared memory."""
 
-    says: ClassVar[str] = "frames straight between actors over TCP alone"
+    says: ClassVar[str] = "over TCP alone"
     shares: ClassVar[bool] = False
 
 
