@@ -6,4 +6,4 @@ from figures import text_of as text_of
 TITLE = "Figure 1: P against SFO calls"
 
 if __name__ == "__main__":
-    main("figure_1_sfo", __doc__, "sfo", ("figure_1_balanced",), TITLE)
+    main("figure_1_sfo", __doc__, "sfo", ("figure_1_balanced", "figure_1_paper"), TITLE)

@@ -17,7 +17,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 from sweeps import grouped, options
-from texts import publish, short, table
+from texts import FINDINGS, publish, read_tables, short, table
 
 import raydream as rd
 from raydream.report.theme import colour
@@ -163,18 +163,18 @@ def _numbers(rows: list[dict[str, Any]], tuned: list[dict[str, Any]]) -> str:
     return table(shown, columns) + ("".join(f"\n\nNo winner: {one}." for one in missing))
 
 
-def figure(studies: dict[str, Any], axis: str) -> go.Figure:
+def figure(name: str, study: Any, axis: str) -> go.Figure:
     """P against each of the three prices, a row per problem: medians, with the range of the seeds."""
-    cells = [(name, cell, comparison) for name, s in studies.items() for cell, comparison in s.comparisons.items()]
+    cells = list(study.comparisons.items())
     order = [axis, *(other for other in AXES if other != axis)]
-    said = [f"{cell.split(',')[0]}, {'paper' if name.endswith('paper') else 'balanced'}" for name, cell, _ in cells]
+    said = [f"{cell.split(',')[0]}, {'paper' if name.endswith('paper') else 'balanced'}" for cell, _ in cells]
     titles = [f"{one}: against {AXES[x]}" for one in said for x in order]
     page = make_subplots(
         rows=len(cells), cols=3, subplot_titles=titles, horizontal_spacing=0.06, vertical_spacing=0.24 / len(cells)
     )
-    methods = dict.fromkeys(method for _, _, comparison in cells for method, _ in comparison.results)
+    methods = dict.fromkeys(method for _, comparison in cells for method, _ in comparison.results)
     named: set[str] = set()  # in the legend
-    for row, (_, _, comparison) in enumerate(cells, 1):
+    for row, (_, comparison) in enumerate(cells, 1):
         start = max(result.history.primal.iloc[0] for result in comparison.results.values())
         for column, x in enumerate(order, 1):
             curves = comparison.curves(x=x, y="primal", points=POINTS, quantiles=(0.0, 1.0))
@@ -208,23 +208,32 @@ def _faint(method: str) -> str:
 
 
 def main(name: str, description: str, axis: str, studies: tuple[str, ...], title: str) -> None:
-    """The whole figure."""
-    given = options(name, description)
+    """The whole figure, or one of its studies beside what findings/ has of the others; a picture for each study."""
+    given = options(name, description, studies)
     quick = given.size != "full"
-    found = {
-        one: rd.study(file_of(one, quick), given.out / one, workers=given.workers, progress=not quick)
-        for one in (studies[:1] if quick else studies)
-    }
-    runs, tuned = [], []
-    for one, study in found.items():
-        more, further = rows_of(one, study)
-        runs, tuned = runs + more, tuned + further
+    chosen = (given.study,) if given.study else studies[:1] if quick else studies
+    kept = () if quick else tuple(one for one in studies if one not in chosen)
+    tables, pages = _kept(name, kept), []
+    for one in chosen:
+        study = rd.study(file_of(one, quick), given.out / one, workers=given.workers, progress=not quick)
+        runs, tuned = rows_of(one, study)
         trials = sum(record["took"] for tuning in study.tunings.values() for record in tuning.records)
         spent = sum(r.history.seconds.iloc[-1] for c in study.comparisons.values() for r in c.results.values())
-        given.seconds[one] = float(trials + spent)
-    tables = {"setting": [{"axis": axis}], "runs": runs, "tuned": tuned}
-    publish(given, title, text_of, tables)
-    page = figure(found, axis)
-    page.write_html(given.out / "figure.html", include_plotlyjs=True)
-    if not quick:
-        page.write_image(HERE / "findings" / f"{name}.png")
+        for stem, rows in {"runs": runs, "tuned": tuned, "took": [{"study": one, "seconds": trials + spent}]}.items():
+            tables[stem] = sorted(tables[stem] + rows, key=lambda row: studies.index(row["study"]))
+        pages.append(figure(one, study, axis))
+        if not quick:
+            pages[-1].write_image(FINDINGS / f"{one}.png")
+    drawn = [page.to_html(full_html=False, include_plotlyjs=page is pages[0]) for page in pages]
+    (given.out / "figure.html").write_text("\n".join(drawn), encoding="utf-8")
+    given.seconds = {row["study"]: float(row["seconds"]) for row in tables["took"]}
+    publish(given, title, text_of, {"setting": [{"axis": axis}], **tables})
+
+
+def _kept(name: str, studies: tuple[str, ...]) -> dict[str, list[dict[str, Any]]]:
+    """What findings/ has of these studies."""
+    found = read_tables(FINDINGS, name) if studies else {}
+    missing = [one for one in studies if one not in {row["study"] for row in found.get("took", [])}]
+    if missing:
+        raise SystemExit(f"--study needs the findings of {', '.join(missing)}, which are not there: run without it.")
+    return {stem: [row for row in found.get(stem, []) if row["study"] in studies] for stem in ("runs", "tuned", "took")}

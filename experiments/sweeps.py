@@ -26,13 +26,16 @@ HERE = Path(__file__).resolve().parent
 Job = dict[str, Any]
 
 
-def options(name: str, description: str) -> argparse.Namespace:
-    """The command line that all scripts share; `size` is "quick" or "full"."""
+def options(name: str, description: str, studies: tuple[str, ...] = ()) -> argparse.Namespace:
+    """The command line that all scripts share; `size` is "quick" or "full"; of `studies` one may be chosen."""
     parser = argparse.ArgumentParser(prog=f"{name}.py", description=description)
     parser.add_argument("--quick", action="store_true", help="a few runs, which decide nothing: some seconds")
     parser.add_argument("--out", type=Path, default=HERE / "results" / name, help="where results go")
     parser.add_argument("--findings", action="store_true", help="write findings/ also when not run in full")
     parser.add_argument("--workers", type=int, help="processes (default: the cores; 1 with --quick)")
+    if studies:
+        said = "run this one alone, and keep what findings/ has of the others"
+        parser.add_argument("--study", choices=studies, help=said)
     given = parser.parse_args()
     given.workers = given.workers or (1 if given.quick else os.cpu_count() or 1)
     given.size = "quick" if given.quick else "full"
