@@ -1,4 +1,4 @@
-"""The same programs as mixing.py on 8 MPI ranks: `mpiexec -n 8 python mpi_ranks.py mixing|dream STEPS`."""
+"""The programs of actors.py on 8 MPI ranks: `mpirun -n 8 python mpi_ranks.py mixing|dream STEPS`."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
-from mixing import COINS, PLANS
+from actors import COINS, PLANS
 from mpi4py import MPI
 from threadpoolctl import threadpool_limits
 
@@ -14,23 +14,28 @@ from raydream.agents import Agents
 from raydream.agents.streams import Streams
 from raydream.backends.host import Host
 from raydream.backends.ray.routing import Router
+from raydream.kernels import Weights
+from raydream.program import frame_of, heard_as
 
 
 def main() -> None:
+    """Time a block of steps on all ranks; rank 0 prints seconds per step."""
     threadpool_limits(1, "blas")
     world = MPI.COMM_WORLD
     me, what, steps = world.Get_rank(), sys.argv[1], int(sys.argv[2])
     plan = PLANS[what]()
     route = Router(plan.topology, [1] * plan.topology.m).routes[me]
-    buffers: dict[int, Any] = {}
+    [own], peers = route.own, [(peer, int(place)) for peer, [place] in route.hears.items()]
+    weigh, buffers = Weights(route.W), dict[int, Any]()
 
-    def exchange(V: Any) -> Any:
+    def exchange(said: Any, bytes: int) -> Any:
+        V = frame_of(said)
         stack = buffers.setdefault(V.shape[1], np.empty((len(route.columns), V.shape[1])))
-        stack[route.own] = V
-        pending = [world.Irecv(stack[place], source=peer) for peer, [place] in route.hears.items()]
-        pending += [world.Isend(V[0], dest=peer) for peer in route.says]
+        pending = [world.Irecv(stack[place], source=peer) for peer, place in peers]
+        pending += [world.Isend(V[0], dest=peer) for peer, _ in peers]
+        stack[own] = V[0]
         MPI.Request.Waitall(pending)
-        return route.W @ stack
+        return heard_as(said, weigh(stack))
 
     agents = Agents(
         route.hosted, [plan.problem.local(me)], network=plan.topology.network, constraint=plan.problem.constraint,
