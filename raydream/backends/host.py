@@ -10,8 +10,8 @@ import numpy as np
 from raydream.agents import Agents
 from raydream.backends.allocator import keep_freed_memory
 from raydream.backends.protocol import Keep, Names, arrays_of
-from raydream.conditions.clock import CLOCK, Clock
-from raydream.conditions.loss import REMEMBERED, Loss
+from raydream.conditions.clock import CLOCK
+from raydream.conditions.medium import Medium
 from raydream.program import KEEP_DTYPE, perform, weighed
 from raydream.types import Array
 
@@ -19,8 +19,8 @@ from raydream.types import Array
 class Host:
     """Drives a method's programs over the rows hosted here.
 
-    exchange(said, bytes) carries one round, whose rows are billed as so many bytes each. A clock, where there is one,
-    is told of the agents' work before every round and after every step; loss is told of every step.
+    exchange(said, bytes) carries one round, whose rows are billed as so many bytes each. A medium, where there are
+    conditions, is told of every step, and its clock of the agents' work before every round and after every step.
 
     This is the one place where a step is taken, whatever the backend.
     """
@@ -30,22 +30,19 @@ class Host:
         method: Any,
         agents: Agents,
         exchange: Callable[[Any, int], Any],
-        clock: Clock | None = None,
-        loss: Loss | None = None,
+        medium: Medium | None = None,
     ) -> None:
         keep_freed_memory()
         self.method, self.agents, self._exchange = method, agents, exchange
-        self.clock, self.loss = clock, loss
+        self.medium = medium
         self._dtype = agents.dtype
         self.state: Any = None
         self.iteration = 0
 
     def init(self) -> None:
         """Run the method's `init`."""
-        if self.clock is not None:
-            self.clock.seconds = np.zeros(len(self.agents.hosted))
-        if self.loss is not None:
-            self.loss.reset()
+        if self.medium is not None:
+            self.medium.reset()
         self._perform(0, partial(self.method.init, self.agents))
 
     def advance(self, first: int, coins: Sequence[bool], keep: Keep | None) -> Array | None:
@@ -60,34 +57,27 @@ class Host:
     def arrays(self, names: Names) -> dict[str, Array]:
         """Arrays of the state, and those of the conditions."""
         found = arrays_of(self.state, names)
-        if self.clock is not None and (names is None or CLOCK in names):
-            found[CLOCK] = self.clock.seconds
-        if self.loss is not None and names is None:
-            found |= self.loss.arrays()
+        if self.medium is not None and (names is None or CLOCK in names):
+            found |= self.medium.arrays(everything=names is None)
         return found
 
     def restore(self, iteration: int, arrays: dict[str, Array]) -> None:
         """Go on from these arrays, as they were after `iteration` steps."""
         self.iteration = iteration
-        if self.clock is not None:
-            self.clock.seconds = arrays[CLOCK]
-            if self.loss is not None:
-                self.loss.restore(arrays)
-            arrays = {name: array for name, array in arrays.items() if name not in (CLOCK, *REMEMBERED.values())}
+        if self.medium is not None:
+            arrays = self.medium.restore(arrays)
         # A method reads its state by name, so any object with these names will do.
         self.state = SimpleNamespace(**{name: np.ascontiguousarray(array) for name, array in arrays.items()})
 
     def _perform(self, iteration: int, program: Callable[[], Any]) -> None:
         self.agents.begin(iteration)
-        if self.clock is not None:
+        if self.medium is not None:
             self.agents.oracle.taken()
-            self.clock.begin(iteration)
-        if self.loss is not None:
-            self.loss.begin(iteration)
+            self.medium.begin(iteration)
         with np.errstate(all="ignore"):  # a diverging run may overflow
             self.state = perform(program(), self._hear)
-        if self.clock is not None:
-            self.clock.work(self.agents.oracle.taken())
+        if self.medium is not None:
+            self.medium.clock.work(self.agents.oracle.taken())
         self.iteration = iteration
         for name, array in arrays_of(self.state).items():
             if array.dtype.kind == "f" and array.dtype != self._dtype:
@@ -98,6 +88,6 @@ class Host:
 
     def _hear(self, said: Any) -> Any:
         """What comes of one round."""
-        if self.clock is not None:
-            self.clock.work(self.agents.oracle.taken())
+        if self.medium is not None:
+            self.medium.clock.work(self.agents.oracle.taken())
         return self._exchange(*weighed(said, len(self.agents.hosted), self._dtype))

@@ -13,11 +13,11 @@ from raydream.agents.streams import Streams
 from raydream.backends.host import Host
 from raydream.backends.layout import as_sent
 from raydream.backends.protocol import Keep, Names, Place, Plan, Recovery, Snapshot
-from raydream.conditions.clock import Clock
-from raydream.conditions.loss import Loss
+from raydream.conditions.medium import Mask, Medium
 from raydream.conditions.wires import Wires
 from raydream.kernels import Weights
 from raydream.program import parts_of
+from raydream.types import Array
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,11 @@ class LocalSession:
             start=plan.start,
             streams=Streams(plan.seed),
         )
-        self._clock: Clock | None = None
-        self._loss: Loss | None = None
+        self._medium: Medium | None = None
         if plan.conditions is not None:
             wires = Wires.of(plan.topology.neighbours, range(m), np.arange(m))
-            self._clock = Clock(plan.conditions, wires, plan.seed)
-            if plan.conditions.lossy and m > 1:
-                self._loss = Loss(plan.conditions, wires, plan.topology.W, plan.seed, plan.dtype)
-        self._host = Host(plan.method, agents, self._exchange, self._clock, self._loss)
+            self._medium = Medium(plan.conditions, wires, plan.topology.W, plan.seed, plan.dtype)
+        self._host = Host(plan.method, agents, self._exchange, self._medium)
         self._edges = sum(len(those) for those in plan.topology.neighbours)
         self._ledger = Ledger()
 
@@ -103,11 +100,16 @@ class LocalSession:
 
     def _exchange(self, said: Any, bytes: int) -> Any:
         """One round: W times what was said."""
-        alive = None if self._loss is None else self._loss.next()
-        sent = self._edges if alive is None else int(alive.sum())
-        self._ledger.bill_round(sent, bytes, self._edges - sent)
-        if self._clock is not None:
-            self._clock.arrive(self._clock.depart(bytes, alive), alive)
-        weighed = self._weighed if self._loss is None or alive is None else self._loss.weights(alive)
-        heard = tuple(weighed(V) for V in parts_of(said))
+        if self._medium is not None:
+            return self._medium.exchange(said, bytes, Everywhere(), self._ledger)
+        self._ledger.bill_round(self._edges, bytes)
+        heard = tuple(self._weighed(V) for V in parts_of(said))
         return heard if isinstance(said, tuple) else heard[0]
+
+
+class Everywhere:
+    """Where all agents live, everything is where it is heard."""
+
+    def rows(self, said: Array, stamps: Array, alive: Mask | None) -> tuple[Array, Array]:
+        """As they are."""
+        return said, stamps

@@ -15,11 +15,11 @@ from raydream.agents.ledger import Ledger
 from raydream.agents.streams import Streams
 from raydream.backends.host import Host
 from raydream.backends.protocol import Keep, Names, Snapshot
+from raydream.backends.ray.carrier import Carrier, as_bytes
 from raydream.backends.ray.links import Links, Terms
 from raydream.backends.ray.routing import Route
 from raydream.conditions import Conditions
-from raydream.conditions.clock import Clock
-from raydream.conditions.loss import Loss
+from raydream.conditions.medium import Medium
 from raydream.kernels import Weights
 from raydream.program import frame_of, heard_as
 from raydream.types import Array
@@ -87,14 +87,11 @@ class Agent:
     ) -> None:
         """Receive the agents' own data and build their rows."""
         self._route = route
-        self._clock: Clock | None = None
-        self._loss: Loss | None = None
+        self._medium: Medium | None = None
         if conditions is not None and route.wires is not None:
-            self._clock = Clock(conditions, route.wires, seed)
-            if conditions.lossy and route.wires.links:
-                self._loss = Loss(conditions, route.wires, route.W, seed, world["start"][0].dtype)
+            self._medium = Medium(conditions, route.wires, route.W, seed, world["start"][0].dtype)
         agents = Agents(route.hosted, shards, streams=Streams(seed), **world)
-        self._host = Host(method, agents, self._exchange, self._clock, self._loss)
+        self._host = Host(method, agents, self._exchange, self._medium)
         self._weighed = Weights(route.W.astype(agents.dtype, copy=False))
         self._stack = np.empty((0, 0))
 
@@ -147,41 +144,20 @@ class Agent:
 
     def _exchange(self, said: Any, bytes: int) -> Any:
         """One round: rows to the neighbours, rows from the neighbours, and their weighted sums."""
+        if self._medium is not None:
+            return self._medium.exchange(said, bytes, Carrier(self.links, self._route), self._ledger)
         V = frame_of(said)
         route, width = self._route, V.shape[1]
         if self._stack.shape[1] != width:
             self._stack = np.empty((len(route.columns), width), dtype=V.dtype)
         stack = self._stack
         stack[route.own] = V
-        if self._clock is not None:
-            return heard_as(said, self._exchange_under(self._clock, V, bytes))
         self.links.exchange(
-            {peer: [_bytes(V[row]) for row in rows] for peer, rows in route.says.items()},
-            {peer: [_bytes(stack[place]) for place in places] for peer, places in route.hears.items()},
+            {peer: [as_bytes(V[row]) for row in rows] for peer, rows in route.says.items()},
+            {peer: [as_bytes(stack[place]) for place in places] for peer, places in route.hears.items()},
         )
         self._ledger.bill_round(route.messages, bytes)
         return heard_as(said, self._weighed(stack))
-
-    def _exchange_under(self, clock: Clock, V: Array, bytes: int) -> Array:
-        """The same round under conditions: over links that work, and on a clock.
-
-        The stamp of each row goes before the rows, and is billed to nobody.
-        """
-        route, stack, alive = self._route, self._stack, None if self._loss is None else self._loss.next()
-        says, hears = (route.says, route.hears) if alive is None else route.over(alive)
-        out, stamps = clock.depart(bytes, alive), np.zeros(len(route.columns))
-        stamps[route.own] = out
-        heard = {peer: np.empty(len(places)) for peer, places in hears.items()}
-        self.links.exchange(
-            {peer: [_bytes(out[rows]), *(_bytes(V[row]) for row in rows)] for peer, rows in says.items()},
-            {peer: [_bytes(heard[peer]), *(_bytes(stack[at]) for at in places)] for peer, places in hears.items()},
-        )
-        for peer, theirs in heard.items():
-            stamps[hears[peer]] = theirs
-        clock.arrive(stamps, alive)
-        sent = route.messages if alive is None else int(alive.sum())
-        self._ledger.bill_round(sent, bytes, route.messages - sent)
-        return (self._weighed if self._loss is None or alive is None else self._loss.weights(alive))(stack)
 
     def _forget(self) -> None:
         self._ledger = Ledger()
@@ -191,10 +167,6 @@ class Agent:
         """This actor's rows and bill, the latter since it was built or restored."""
         self._ledger.sfo = self._host.agents.sfo
         return Snapshot(self._host.iteration, self._ledger.copy(), self._host.arrays(collect), kept)
-
-
-def _bytes(row: Array) -> memoryview:
-    return row.view(np.uint8).data
 
 
 def _sendable(error: Exception) -> Exception:
