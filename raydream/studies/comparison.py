@@ -16,8 +16,9 @@ from raydream.storage.files import write_json
 from raydream.storage.reading import read_record
 from raydream.storage.result import Result, load
 from raydream.studies.curves import columns_of, reach_table, resampled_curves
-from raydream.studies.prices import Reaching, prices, quantities, repriced, said_of, why_estimated
+from raydream.studies.prices import prices, quantities, repriced, said_of, why_estimated
 from raydream.studies.standings import differences, finals, verdict
+from raydream.studies.winners import FOREVER, Reach, Reaching, Spent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +138,7 @@ class Comparison:
         at = prices(gradient_seconds, latency, bandwidth)
         results = {key: repriced(result, at) for key, result in self.results.items()}
         said = said_of(self.results, at)
-        if any(map(why_estimated, self.results.values())):
+        if any(why_estimated(result.record) for result in self.results.values()):
             warnings.warn(f"{said}. `run` with `conditions` counts it exactly.", StudyWarning, stacklevel=2)
         return replace(self, results=results, directory=None, priced=said)
 
@@ -151,16 +152,17 @@ class Comparison:
         return winner_map(self, target, metric, **options)
 
     def reaching(self, target: float, metric: str = "grad_norm") -> Reaching:
-        """What each run had spent at its first record as good as a target."""
+        """What each run had spent at its first record as good as a target, or at its end where it has none."""
         number("target", target)
         choice("metric", metric, [*names("metric"), *self.own])
-        spent: dict[Key, tuple[float, float, float] | None] = dict.fromkeys(self.failures)
+        runs = dict.fromkeys(self.failures, Reach(FOREVER, False))
         for key, result in self.results.items():
             values = columns_of(result.history)[metric]
             found = np.flatnonzero(column(metric, self.own).reaches(values, target))
-            calls, rounds, sent = quantities(result)
-            spent[key] = (calls[found[0]], rounds[found[0]], sent[found[0]]) if found.size else None
-        return Reaching(spent)
+            at = found[0] if found.size else -1
+            spent = Spent(*(float(one[at]) for one in quantities(result)))
+            runs[key] = Reach(FOREVER if at < 0 and result.outcome == "diverged" else spent, bool(found.size))
+        return Reaching(runs)
 
     @property
     def own(self) -> dict[str, Better]:

@@ -1,5 +1,6 @@
 """What a few seeds can tell: intervals of medians, paired differences, and whether a difference is decided."""
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -77,15 +78,36 @@ def paired_difference(first: Sequence[float], second: Sequence[float], ratio: bo
 
 def student_interval(values: Array) -> tuple[float, float, float]:
     """The mean and its 95 % interval; without bounds where there are fewer than two numbers."""
-    from scipy.stats import t
-
     if values.size == 0:
         return math.nan, math.nan, math.nan
     middle = float(values.mean())
     if values.size == 1:
         return middle, -math.inf, math.inf
-    reach = float(t.ppf((1 + LEVEL) / 2, values.size - 1)) * float(values.std(ddof=1)) / math.sqrt(values.size)
+    reach = student_reach(values.size) * float(values.std(ddof=1))
     return middle, middle - reach, middle + reach
+
+
+@functools.cache
+def student_reach(count: int) -> float:
+    """Half of the 95 % interval of a mean of so many numbers, in their standard deviations."""
+    from scipy.stats import t
+
+    return math.inf if count < 2 else float(t.ppf((1 + LEVEL) / 2, count - 1)) / math.sqrt(count)
+
+
+@functools.cache
+def least_wins(count: int) -> int:
+    """Of so many pairs, how many must one side win so that chance alone would not, by the two-sided sign test.
+
+    More than there are where no number of wins is enough.
+    """
+    tail, needed = 0.0, count + 1
+    for wins in range(count, -1, -1):
+        tail += math.comb(count, wins) / 2.0**count
+        if 2 * tail > 1 - LEVEL:
+            break
+        needed = wins
+    return needed
 
 
 def has_followed(started: float, primal: float, dual_gap: float) -> bool:

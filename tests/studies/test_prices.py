@@ -8,7 +8,8 @@ import pytest
 import raydream as rd
 from raydream.errors import StudyWarning
 from raydream.problems import QuadraticGame
-from raydream.studies.prices import Reaching, judged
+from raydream.studies.statistics import least_wins, paired_difference
+from raydream.studies.winners import FOREVER, Reach, Reaching, Spent, Times, winners
 
 RING = rd.topology.ring(4)
 METHODS = {
@@ -72,20 +73,56 @@ def test_estimates_are_called_so(recorded):
         recorded.at_prices(gradient_seconds="exponential-1")
 
 
+def reaching(**calls):
+    """Methods by the calls of each seed's run: a number at the target, a negative one at an end without it."""
+    return Reaching({
+        (name, seed): Reach(FOREVER, False) if one is None else Reach(Spent(abs(one), 0.0, 0.0), one > 0)
+        for name, of_seeds in calls.items() for seed, one in enumerate(of_seeds)
+    })  # fmt: skip
+
+
+def at(known, gradient_seconds=1.0, latency=1.0, bandwidth=1.0):
+    return winners(known.times(np.array(gradient_seconds), np.array(latency), bandwidth))
+
+
 def test_the_judgement_is_that_of_medians_over_seeds():
     """One that gets there on few seeds does not win; the second is the next; shares of seeds are of all of them."""
-    spent = {
-        ("a", 0): (1.0, 0.0, 0.0), ("a", 1): (3.0, 0.0, 0.0), ("a", 2): (2.0, 0.0, 0.0),
-        ("b", 0): (5.0, 0.0, 0.0), ("b", 1): (2.0, 0.0, 0.0), ("b", 2): (6.0, 0.0, 0.0),
-        ("c", 0): (0.1, 0.0, 0.0), ("c", 1): None, ("c", 2): None,
-    }  # fmt: skip
-    found = judged(Reaching(spent).seconds(np.array(2.0), np.array(1.0), 1.0))
-    assert (int(found["winner"]), int(found["second"]), float(found["time"])) == (0, 1, 4.0)
-    assert float(found["ratio"]) == 2.5 and float(found["agree"]) == pytest.approx(1 / 3)
-    nobody = judged(Reaching({("a", 0): None}).seconds(np.array(1.0), np.array(1.0), 1.0))
-    assert int(nobody["winner"]) == -1 and math.isnan(float(nobody["ratio"]))
-    alone = judged(Reaching({("a", 0): (1.0, 1.0, 8.0), ("b", 0): None}).seconds(np.array(1.0), np.array(2.0), 4.0))
-    assert (float(alone["time"]), float(alone["ratio"]), int(alone["second"])) == (5.0, math.inf, -1)
+    found = at(reaching(a=[1.0, 3.0, 2.0], b=[5.0, 2.0, 6.0], c=[0.1, None, None]), gradient_seconds=2.0)
+    assert (int(found.winner), int(found.second), float(found.time)) == (0, 1, 4.0)
+    assert float(found.ratio) == 2.5 and float(found.agree) == pytest.approx(1 / 3) and not found.decided
+    nobody = at(reaching(a=[None]))
+    assert int(nobody.winner) == -1 and math.isnan(float(nobody.ratio)) and not nobody.decided
+    alone = at(Reaching({("a", 0): Reach(Spent(1.0, 1.0, 8.0), True), ("b", 0): Reach(FOREVER, False)}), 1.0, 2.0, 4.0)
+    assert (float(alone.time), float(alone.ratio), int(alone.second)) == (5.0, math.inf, -1)
+
+
+def test_a_lead_is_decided_by_the_paired_rule():
+    """Where every pair has both times, exactly as comparisons decide it; one seed decides nothing."""
+    draw = np.random.default_rng(0)
+    seen = set()
+    for count in (1, 2, 3, 10):
+        for _ in range(20):
+            times = np.exp(draw.normal(loc=[[0.0], [0.3]], scale=0.3, size=(2, count)))
+            found = winners(Times(times[..., None], times[..., None]))
+            first, second = int(found.winner[0]), int(found.second[0])
+            difference = paired_difference(times[first], times[second], ratio=True)
+            assert bool(found.decided[0]) == (difference.decided and difference.middle < 1)
+            seen.add(bool(found.decided[0]))
+    assert seen == {True, False}
+
+
+def test_a_run_that_ended_early_may_have_been_faster():
+    """Over runs that did not get there a lead is known only as far as they went, and needs as many seeds as chance."""
+    assert [least_wins(count) for count in (1, 5, 6, 10)] == [2, 6, 6, 9]
+    quick, slow = [10.0] * 10, [-20.0] * 10
+    assert at(reaching(a=quick, b=slow)).decided, "they had already taken longer"
+    assert float(at(reaching(a=quick, b=slow)).agree) == 1.0
+    early = at(reaching(a=quick, b=[-2.0] * 10))
+    assert int(early.winner) == 0 and float(early.agree) == 0.0 and not early.decided
+    assert at(reaching(a=quick, b=[None] * 10)).decided, "what diverged never gets there"
+    assert not at(reaching(a=quick[:5], b=[None] * 5)).decided, "five seeds agree by chance too often"
+    assert at(reaching(a=quick, b=[*[12.0] * 9, -20.0])).decided
+    assert not at(reaching(a=quick, b=[9.0, 9.0, *[12.0] * 7, -20.0])).decided
 
 
 def test_the_figure_shows_one_bandwidth_at_a_time(recorded):

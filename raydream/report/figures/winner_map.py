@@ -13,7 +13,8 @@ from raydream.report import theme
 from raydream.report.collect import collect, grouped, variants
 from raydream.report.figures.convergence import plain
 from raydream.report.figures.regions import Grid, hatching, heart
-from raydream.studies.prices import judged, table_of, why_estimated
+from raydream.studies.prices import why_estimated
+from raydream.studies.winners import table_of, winners
 from raydream.types import Array
 
 BANDWIDTHS = (1e10, 1e9, 1e8, 1e7, 1e6, 1e5)  # bytes per second, on the slider
@@ -30,7 +31,7 @@ PLACES = {
 
 
 class WinnerMap(go.Figure):  # type: ignore[misc]
-    """The figure; `table` has a row for each triple of prices: winner, seconds, second, ratio, agree."""
+    """The figure; `table` has a row for each triple of prices: winner, seconds, second, ratio, agree, decided."""
 
     table: Any = None
 
@@ -48,8 +49,8 @@ def winner_map(
 ) -> WinnerMap:
     """Which method of a comparison reaches a target first, by its median over seeds.
 
-    The deeper a colour, the further ahead of the second; hatched where not all seeds have the same winner; white where
-    nobody gets there. No run is made again: time is a function of what was recorded, exact where agents are alike.
+    The deeper a colour, the further ahead of the second; hatched where paired seeds do not
+    decide its lead. No run is made again: time is a function of what was recorded, exact where agents are alike.
 
     gradient_seconds, latency  from, to: the axes, in seconds
     bandwidth                  of a link, in bytes per second: a number, or several for the slider
@@ -59,7 +60,7 @@ def winner_map(
     speeds = [positive("bandwidth", one) for one in several]
     grid = Grid(_axis("latency", latency, points), _axis("gradient_seconds", gradient_seconds, points))
     reaching = comparison.reaching(target, metric)
-    if not any(map(math.isfinite, reaching.seconds(np.array(0.0), np.array(0.0), math.inf).ravel())):
+    if not reaching.anybody:
         sign = "below" if column(metric, comparison.own).better == "less" else "above"
         raise ValueError(f"`target` must be one that a run reaches; none came to a {metric} {sign} {target:g}.")
     table = table_of(reaching, grid.y, grid.x, speeds)
@@ -96,6 +97,7 @@ def _layer(table: Any, grid: Grid, reaching: Any, colours: dict[str, str], speed
     shape = len(grid.y), len(grid.x)
     winner = table.winner.to_numpy().reshape(shape)
     ratio, agree = (table[name].to_numpy(dtype=np.float64).reshape(shape) for name in ("ratio", "agree"))
+    decided = table.decided.to_numpy().reshape(shape)
     lead = np.clip(np.log10(np.minimum(ratio, MOST_AHEAD)), 0.0, None) / math.log10(MOST_AHEAD)
     after, second = table.seconds.to_numpy(dtype=np.float64).reshape(shape), table.second.to_numpy().reshape(shape)
     paper, ink = ("#14181E", "#FFFFFF") if dark else ("#FFFFFF", "#000000")
@@ -124,7 +126,7 @@ def _layer(table: Any, grid: Grid, reaching: Any, colours: dict[str, str], speed
                 hovertemplate=_hover(name, len(reaching.seeds)),
             )
         )
-    x, y = hatching(grid, (agree < 1.0) & (winner != ""))
+    x, y = hatching(grid, ~decided & (winner != ""))
     style = {"color": theme.translucent(ink, 0.45), "width": 1}
     traces.append(go.Scatter(x=x, y=y, mode="lines", line=style, hoverinfo="skip", showlegend=False))
     traces += _borders(grid, reaching, speed, paper)
@@ -167,7 +169,7 @@ def _ahead(wins: bool, second: str, ratio: float) -> str:
 def _borders(grid: Grid, reaching: Any, speed: float, paper: str) -> list[Any]:
     """Where two methods are equally fast: the zeros of log(time of the best other / own time)."""
     calls, wait = np.meshgrid(grid.y, grid.x, indexing="ij")
-    logs = np.log(np.maximum(judged(reaching.seconds(calls, wait, speed))["medians"], 1e-300))
+    logs = np.log(np.maximum(winners(reaching.times(calls, wait, speed)).medians, 1e-300))
     lines = []
     for place in range(len(logs)):
         others = np.delete(logs, place, axis=0).min(axis=0, initial=math.inf)
@@ -250,8 +252,11 @@ def _words(comparison: Any, target: float, metric: str) -> tuple[str, str]:
     sign = "≤" if column(metric, comparison.own).better == "less" else "≥"
     some = next(iter(comparison.results.values())).record
     seeds = len({seed for _, seed in comparison.results})
-    said = [f"{some.topology.m} agents, {some.topology.name}", f"median of {seeds} seeds, hatched where they disagree"]
-    guessed = {name for (name, _), result in comparison.results.items() if why_estimated(result)}
+    said = [
+        f"{some.topology.m} agents, {some.topology.name}",
+        f"median of {seeds} seeds, hatched where they do not decide it",
+    ]
+    guessed = {name for (name, _), result in comparison.results.items() if why_estimated(result.record)}
     said += [f"estimated for {plain(', '.join(sorted(guessed)))}"] if guessed else []
     return f"Who is first to {column(metric, comparison.own).label} {sign} {target:.3g}", " · ".join(said)
 
