@@ -1,0 +1,172 @@
+"""The same search for every entrant: as many draws, as many more around its best, and the best for each price.
+
+A trial runs until |grad P(x_bar)| is at most the target, or STEPS iterations or rounds are over, and tells what it had
+spent by then, on every axis: so one pool of trials serves all prices, and an entrant may bring another configuration to
+each. Steps are drawn from a decade to either side of those with which GT-GDA, on a grid of whole decades and on the
+complete network, needs the fewest iterations; the later draws, around the best of the earlier ones, may leave it.
+"""
+
+import json
+import zlib
+from itertools import product
+from typing import Any
+
+import numpy as np
+from contest.arenas import AGENTS, PRICES, TARGETS, network_of, problem_of
+from contest.entrants import KINDS
+from scipy.stats import qmc
+from sweeps import grouped, run_all
+
+import raydream as rd
+from raydream.algorithms.facts import Range
+from raydream.errors import RaydreamError
+from raydream.studies.statistics import has_followed
+
+Row = dict[str, Any]
+AXES = ("sfo", "rounds", "bytes", *PRICES)
+STEPS, RECORD = 3000, 2
+REHEARSAL = 1000  # the seed of every trial
+SPREAD, TURNS = 10**0.5, 2  # how far from a winner the later draws lie, and in how many turns they are made
+
+
+def contend(job: Row) -> Row:
+    """One run: what was spent when the target was reached, or None."""
+    problem = problem_of(job["problem"], job["samples"], 1 if job["network"] == "alone" else AGENTS)
+    network, method = network_of(job["network"]), KINDS[job["entrant"]](**job["parameters"])
+    start = float(np.linalg.norm(problem.primal_gradient(problem.start()[0])))
+    target, at_most = TARGETS[job["problem"]] * start, job["steps"]
+    nothing = dict.fromkeys(("sfo", "rounds", "bytes"))
+    try:
+        result = rd.run(
+            problem, network, method, iterations=at_most, max_rounds=at_most, seed=job["seed"], record_every=RECORD,
+            backend="local", target_grad_norm=target, progress=False, check=False,
+        )  # fmt: skip
+    except RaydreamError as error:  # P is not known so far out
+        return {**nothing, "outcome": type(error).__name__, "least": None, "followed": None}
+    first, last = result.history.iloc[0], result.history.iloc[-1]
+    least = float(np.nanmin(result.history.grad_norm)) / start
+    if result.outcome != "target":
+        return {**nothing, "outcome": result.outcome, "least": least, "followed": None}
+    spent = {name: int(last[name]) for name in nothing}
+    followed = bool(has_followed(first.primal, last.primal, last.dual_gap))
+    return {**spent, "outcome": "target", "least": least, "followed": followed}
+
+
+def price(row: Row, axis: str) -> float | None:
+    """What a run that reached the target had spent: calls, rounds, bytes, or seconds at one of the price lists."""
+    if row["sfo"] is None or axis in row:
+        return row.get(axis)
+    gradient, message, byte = PRICES[axis]
+    links = 1 if row["network"] == "alone" else sum(map(len, network_of(row["network"]).neighbours))
+    return row["sfo"] / AGENTS * gradient + row["rounds"] * message + row["bytes"] / links * byte
+
+
+def centre_of(problem: str, given: Any, **size: Any) -> tuple[float, float]:
+    """(eta, gamma) of whole decades with which GT-GDA needs the fewest rounds on the complete network."""
+    grid = product((1e-3, 1e-2, 1e-1, 1.0), (1e-1, 1.0, 1e1, 1e2, 1e3))
+    base = dict(problem=problem, network="complete", entrant="gt-gda", seed=REHEARSAL, **size)
+    rows = run_all(contend, [{**base, "parameters": {"eta": eta, "gamma": gamma}} for eta, gamma in grid], given)
+    best = min(rows, key=lambda row: (row["rounds"] is None, row["rounds"] or row["least"] or np.inf))
+    return best["parameters"]["eta"], best["parameters"]["gamma"]
+
+
+def searched(pairs: list[Row], grids: dict[str, dict[str, Any]], given: Any, size: Row) -> list[Row]:
+    """Every trial of the search; a pair is an entrant at a problem and a network."""
+    centres = {name: centre_of(name, given, **_of(size)) for name in dict.fromkeys(pair["problem"] for pair in pairs)}
+    spaces = [_space(grids[pair["entrant"]], *centres[pair["problem"]]) for pair in pairs]
+    jobs = [
+        {**pair, **_of(size), "parameters": parameters, "seed": REHEARSAL}
+        for pair, space in zip(pairs, spaces, strict=True)
+        for parameters in draws(pair, space, size["draws"])
+    ]
+    rows = run_all(contend, jobs, given)
+    for turn in range(TURNS):
+        found = grouped(rows, "problem", "network", "entrant")
+        jobs = [
+            {**pair, **_of(size), "parameters": parameters, "seed": REHEARSAL}
+            for pair, space in zip(pairs, spaces, strict=True)
+            for parameters in near(pair, space, found[tuple(pair.values())], size["further"] // TURNS, turn)
+        ]
+        rows = rows + run_all(contend, jobs, given)
+    return [{**row, "edges": edges} for row, edges in zip(rows, _edges(rows, pairs, spaces), strict=True)]
+
+
+def draws(pair: Row, space: dict[str, Any], count: int) -> list[Row]:
+    """Configurations that fill the space evenly (a scrambled Halton sequence)."""
+    points = qmc.Halton(len(space), rng=np.random.default_rng(_seed(pair))).random(count)
+    return [{name: _at(v, s) for (name, v), s in zip(space.items(), point, strict=True)} for point in points]
+
+
+def near(pair: Row, space: dict[str, Any], rows: list[Row], count: int, turn: int) -> list[Row]:
+    """Configurations around the best so far for calls, for rounds and for bytes, in turn."""
+    generator = np.random.default_rng([*_seed(pair), 1 + turn])
+    found = []
+    for place in range(count):
+        middle = best(rows, AXES[place % 3])["parameters"]
+        reach = SPREAD ** (1 / (1 + turn))
+        found.append({
+            name: float(f"{middle[name] * reach ** generator.uniform(-1, 1):.3g}") if isinstance(values, Range)
+            else middle[name] if generator.random() < 0.7 else values[generator.integers(len(values))]
+            for name, values in space.items()
+        })  # fmt: skip
+    return found
+
+
+def best(rows: list[Row], axis: str) -> Row:
+    """The cheapest that reached the target, else the one that came nearest to it."""
+    return min(rows, key=lambda row: (price(row, axis) is None, price(row, axis) or row["least"] or np.inf))
+
+
+def chosen(trials: list[Row]) -> list[Row]:
+    """For each pair and axis the configuration that won, if one reached the target."""
+    found = []
+    for (problem, network, entrant), mine in grouped(trials, "problem", "network", "entrant").items():
+        for axis in AXES if network != "alone" else ("sfo",):
+            row = best(mine, axis)
+            if row["outcome"] == "target":
+                found.append({
+                    "problem": problem, "network": network, "entrant": entrant, "axis": axis,
+                    "parameters": row["parameters"], "edges": row["edges"],
+                })  # fmt: skip
+    return found
+
+
+def evaluated(winners: list[Row], given: Any, size: Row) -> list[Row]:
+    """Each configuration that won on some axis, with other seeds."""
+    names = ("problem", "network", "entrant", "parameters")
+    distinct = {json.dumps([w[n] for n in names]): {n: w[n] for n in names} for w in winners}
+    jobs = [{**one, **_of(size), "seed": seed} for one in distinct.values() for seed in range(size["seeds"])]
+    return run_all(contend, jobs, given)
+
+
+def _space(grid: dict[str, Any], eta: float, gamma: float) -> dict[str, Any]:
+    return {"eta": Range(eta / 10, eta * 10), "gamma": Range(gamma / 10, gamma * 10), **grid}
+
+
+def _at(values: Any, share: float) -> Any:
+    return values.at(share) if isinstance(values, Range) else values[min(int(share * len(values)), len(values) - 1)]
+
+
+def _seed(pair: Row) -> list[int]:
+    return [zlib.crc32(str(value).encode()) for value in pair.values()]
+
+
+def _of(size: Row) -> Row:
+    return {name: size[name] for name in ("samples", "steps")}
+
+
+def _edges(rows: list[Row], pairs: list[Row], spaces: list[dict[str, Any]]) -> list[str]:
+    """Which of a trial's steps lie at an end of all that was tried of its entrant there."""
+    tried = grouped(rows, "problem", "network", "entrant")
+    ranges = {
+        tuple(p.values()): [n for n, v in s.items() if isinstance(v, Range)] for p, s in zip(pairs, spaces, strict=True)
+    }
+    ends = {
+        key: {n: (min(r["parameters"][n] for r in mine), max(r["parameters"][n] for r in mine)) for n in ranges[key]}
+        for key, mine in tried.items()
+    }
+    keys = [(row["problem"], row["network"], row["entrant"]) for row in rows]
+    return [
+        ", ".join(name for name, pair in ends[key].items() if row["parameters"][name] in pair) or "no"
+        for key, row in zip(keys, rows, strict=True)
+    ]
