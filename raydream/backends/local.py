@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from raydream.backends.protocol import Keep, Names, Place, Plan, Recovery, Snaps
 from raydream.conditions.medium import Mask, Medium
 from raydream.conditions.wires import Wires
 from raydream.kernels import Weights
-from raydream.program import parts_of
+from raydream.program import parts_of, weighed
 from raydream.types import Array
 
 
@@ -52,10 +52,13 @@ class LocalSession:
         self.recoveries: list[Recovery] = []
         self.places: list[Place] = []
         self._weighed, m = Weights(plan.topology.W.astype(plan.dtype, copy=False)), plan.topology.m
+        network = plan.topology.network
+        if plan.conditions is None:
+            network = replace(network, at_once=self._rounds)
         agents = Agents(
             range(m),
             [as_sent(plan.problem.local(i)) for i in range(m)],
-            network=plan.topology.network,
+            network=network,
             constraint=plan.problem.constraint,
             start=plan.start,
             streams=Streams(plan.seed),
@@ -105,6 +108,13 @@ class LocalSession:
         self._ledger.bill_round(self._edges, bytes)
         heard = tuple(self._weighed(V) for V in parts_of(said))
         return heard if isinstance(said, tuple) else heard[0]
+
+    def _rounds(self, V: Array, count: int, eta: float | None) -> Array:
+        """Several rounds of mixing at once, where there are no conditions."""
+        _, bytes = weighed(V, len(self._host.agents.hosted), self._host.agents.dtype)
+        for _ in range(count):
+            self._ledger.bill_round(self._edges, bytes)
+        return self._weighed.rounds(V, count, eta)
 
 
 class Everywhere:

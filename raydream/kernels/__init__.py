@@ -7,5 +7,6 @@ in NumPy.
 from raydream.kernels.draws import draw_below
 from raydream.kernels.mixing import Weights, accelerate
 from raydream.kernels.simplex import onto_simplex, rows_onto_simplex
+from raydream.kernels.sparse import SparseRows
 
-__all__ = ["Weights", "accelerate", "draw_below", "onto_simplex", "rows_onto_simplex"]
+__all__ = ["SparseRows", "Weights", "accelerate", "draw_below", "onto_simplex", "rows_onto_simplex"]

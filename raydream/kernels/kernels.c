@@ -2,10 +2,12 @@
  * operation is fused or reordered (-ffp-contract=off), and sums are taken pairwise in NumPy's own order. */
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define VERSION 3 /* raised with every change; library.py must say the same */
-#define COLUMNS 1024
+#define VERSION 4 /* raised with every change; library.py must say the same */
+#define HELD 4096 /* numbers in a block of columns: several such blocks stay in the cache */
+#define FEW 2000  /* rows: beyond, a block is one line of the cache wide */
 #define PASSES 20
 #define ROUNDING 2.220446049250313e-16
 
@@ -24,120 +26,143 @@ int64_t version(void) { return VERSION; }
 #include "weighing.h"
 #undef REAL
 
-/* The sum of at most 128 numbers, as NumPy takes it: eight running sums, then the rest. */
-CLONES static double short_sum(const double *a, int64_t n)
+#include "sparse.h"
+
+/* --- the simplex --- */
+
+/* Eight numbers side by side, as NumPy's sums take them. */
+typedef double Lane __attribute__((vector_size(64), aligned(8), may_alias));
+typedef int64_t Mask __attribute__((vector_size(64), aligned(8), may_alias));
+
+/* What a pass over a row does to each number: e = a - by[0] - by[1] - ..., and 0 in its place where e is not above 0
+ * and numbers are clipped. */
+typedef struct {
+    double by[PASSES + 2];
+    int64_t steps, clipped, count; /* count: how many e were above 0 */
+} Pass;
+
+/* The sum of at most 128 numbers, as NumPy takes it: eight running sums, then the rest. Written to out unless NULL. */
+CLONES static double short_pass(Pass *pass, const double *a, int64_t n, double *out)
 {
-    if (n < 8) {
-        double sum = 0.0;
-        for (int64_t i = 0; i < n; i++) sum += a[i];
-        return sum;
+    int64_t i = 0, whole = n < 8 ? 0 : n - n % 8;
+    double sum = 0.0;
+    if (whole) {
+        Lane part = {-0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0}; /* -0 + e is e, also for e = -0 */
+        Mask count = {0}, always = {0};
+        always -= !pass->clipped;
+        for (; i < whole; i += 8) {
+            Lane e = *(const Lane *)(a + i);
+            for (int64_t step = 0; step < pass->steps; step++) e -= pass->by[step];
+            Mask above = (Mask)(e > 0.0);
+            count -= above;
+            e = (Lane)((Mask)e & (above | always));
+            if (out) *(Lane *)(out + i) = e;
+            part += e;
+        }
+        sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+        for (int j = 0; j < 8; j++) pass->count += count[j];
     }
-    double part[8];
-    for (int j = 0; j < 8; j++) part[j] = a[j];
-    int64_t i, stop = n - n % 8;
-    for (i = 8; i < stop; i += 8)
-        for (int j = 0; j < 8; j++) part[j] += a[i + j];
-    double sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
-    for (; i < n; i++) sum += a[i];
+    for (; i < n; i++) {
+        double e = a[i];
+        for (int64_t step = 0; step < pass->steps; step++) e -= pass->by[step];
+        pass->count += e > 0.0;
+        if (pass->clipped && !(e > 0.0)) e = 0.0;
+        if (out) out[i] = e;
+        sum += e;
+    }
     return sum;
 }
 
-CLONES static void shift(const double *restrict a, double by, double *restrict out, int64_t n)
+/* The sum of any number of them, pairwise. */
+static double long_pass(Pass *pass, const double *a, int64_t n, double *out)
 {
-    for (int64_t i = 0; i < n; i++) out[i] = a[i] - by;
-}
-
-CLONES static void clip(const double *restrict a, double by, double *restrict out, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double excess = a[i] - by;
-        out[i] = excess > 0.0 ? excess : 0.0;
-    }
-}
-
-/* out = a - by, and the sum of out. */
-static double shifted_sum(const double *a, double by, double *out, int64_t n)
-{
-    if (n <= 128) {
-        shift(a, by, out, n);
-        return short_sum(out, n);
-    }
+    if (n <= 128) return short_pass(pass, a, n, out);
     int64_t half = n / 2 - n / 2 % 8;
-    double first = shifted_sum(a, by, out, half);
-    return first + shifted_sum(a + half, by, out + half, n - half);
+    double first = long_pass(pass, a, half, out);
+    return first + long_pass(pass, a + half, n - half, out ? out + half : out);
 }
 
-/* out = max(a - by, 0), and the sum of out. */
-static double clipped_sum(const double *a, double by, double *out, int64_t n)
+/* One pass from its beginning. */
+static double over(Pass *pass, const double *a, int64_t n, double *out)
 {
-    if (n <= 128) {
-        clip(a, by, out, n);
-        return short_sum(out, n);
-    }
-    int64_t half = n / 2 - n / 2 % 8;
-    double first = clipped_sum(a, by, out, half);
-    return first + clipped_sum(a + half, by, out + half, n - half);
-}
-
-CLONES static int64_t above(const double *a, double bound, int64_t n)
-{
-    int64_t count = 0;
-    for (int64_t i = 0; i < n; i++) count += a[i] > bound;
-    return count;
+    pass->count = 0;
+    return long_pass(pass, a, n, out);
 }
 
 /* The largest entry; not finite where an entry is not. */
 CLONES static double largest(const double *a, int64_t n)
 {
     double top = a[0], odd = 0.0;
-    for (int64_t i = 0; i < n; i++) {
-        top = a[i] > top ? a[i] : top;
-        odd += a[i] - a[i]; /* 0, or NaN for ever */
+    int64_t i = 0;
+    if (n >= 16) {
+        Lane tops[2] = {*(const Lane *)a, *(const Lane *)(a + 8)}, odds[2] = {{0}, {0}};
+        for (; i + 16 <= n; i += 16)
+            for (int j = 0; j < 2; j++) {
+                Lane next = *(const Lane *)(a + i + 8 * j);
+                Mask larger = (Mask)(next > tops[j]);
+                tops[j] = (Lane)(((Mask)next & larger) | ((Mask)tops[j] & ~larger));
+                odds[j] += next - next; /* 0, or NaN for ever */
+            }
+        for (int j = 0; j < 16; j++) {
+            top = tops[j / 8][j % 8] > top ? tops[j / 8][j % 8] : top;
+            odd += odds[j / 8][j % 8];
+        }
     }
+    for (; i < n; i++) top = a[i] > top ? a[i] : top, odd += a[i] - a[i];
     return top + odd;
 }
 
-/* y projected on {out >= 0, sum out = radius}, as plain.onto_simplex does it. Returns 0; or 1 where an entry of y is
- * not finite, 2 where the threshold was not found in PASSES steps: then nothing is said of out. */
-int64_t onto_simplex(const double *y, int64_t n, double radius, double *v, double *excess, double *out)
+/* y projected on {out >= 0, sum out = radius}, as plain.onto_simplex does it; v = y - top is never stored, nor is
+ * what is left of it. Returns 0; or 1 where an entry of y is not finite, 2 where the threshold was not found in PASSES
+ * steps: then nothing is said of out. */
+int64_t onto_simplex(const double *y, int64_t n, double radius, double *out)
 {
     double top = largest(y, n);
     if (!isfinite(top)) return 1;
-    double lowest = shifted_sum(y, top, v, n) / (double)n - radius / (double)n;
+    Pass pass = {{top}, 1, 0, 0};
+    double lowest = over(&pass, y, n, NULL) / (double)n - radius / (double)n;
     double tau = -radius > lowest ? -radius : lowest;
-    const double *alive = v;
-    int64_t size = n, count = n, pass;
-    for (pass = 0; pass < PASSES; pass++) {
-        int64_t active = above(alive, tau, size);
-        if (active >= count) break;
-        count = active;
+    const double *alive = y;
+    int64_t size = n, count = n, tries;
+    pass.clipped = 1;
+    for (tries = 0; tries < PASSES; tries++) {
+        pass.steps = alive == y ? 2 : 1; /* those in out have lost `top` already */
+        pass.by[pass.steps - 1] = tau;
+        double sum = over(&pass, alive, size, NULL);
+        if (pass.count >= count) break;
+        count = pass.count;
         if (2 * count < size) {
+            double by = alive == y ? top : 0.0;
             int64_t kept = 0;
-            for (int64_t i = 0; i < size; i++)
-                if (alive[i] > tau) out[kept++] = alive[i];
+            for (int64_t i = 0; i < size; i++) {
+                double v = alive[i] - by;
+                out[kept] = v;
+                kept += v > tau;
+            }
             alive = out;
             size = kept;
+            pass.steps = 1, pass.by[0] = tau;
+            sum = over(&pass, alive, size, NULL);
         }
-        tau += (clipped_sum(alive, tau, excess, size) - radius) / (double)count;
+        tau += (sum - radius) / (double)count;
     }
-    if (pass == PASSES) return 2;
-    shift(v, tau, excess, n);
-    double gap = clipped_sum(excess, 0.0, out, n) - radius;
-    for (pass = 0; pass < PASSES && fabs(gap) > 4 * ROUNDING * radius; pass++) {
-        double by = gap / (double)above(out, 0.0, n);
-        for (int64_t i = 0; i < n; i++) excess[i] -= by;
-        gap = clipped_sum(excess, 0.0, out, n) - radius;
+    if (tries == PASSES) return 2;
+    pass.steps = 2, pass.by[0] = top, pass.by[1] = tau;
+    double gap = over(&pass, y, n, out) - radius;
+    while (pass.steps < PASSES + 2 && fabs(gap) > 4 * ROUNDING * radius) {
+        pass.by[pass.steps++] = gap / (double)pass.count;
+        gap = over(&pass, y, n, out) - radius;
     }
     return 0;
 }
 
 /* Each row of y onto the simplex; rows begin so many numbers apart. Returns the number of the first row for which
  * onto_simplex does not return 0, or `rows`. */
-int64_t rows_onto_simplex(int64_t rows, int64_t n, double radius, const double *y, int64_t y_apart, double *v,
-                          double *excess, double *out, int64_t out_apart)
+int64_t rows_onto_simplex(int64_t rows, int64_t n, double radius, const double *y, int64_t y_apart, double *out,
+                          int64_t out_apart)
 {
     for (int64_t row = 0; row < rows; row++)
-        if (onto_simplex(y + row * y_apart, n, radius, v, excess, out + row * out_apart)) return row;
+        if (onto_simplex(y + row * y_apart, n, radius, out + row * out_apart)) return row;
     return rows;
 }
 

@@ -13,15 +13,19 @@ from raydream.types import Array
 
 FILE = Path(__file__).with_name("compiled.so")
 SWITCH = "RAYDREAM_KERNELS"
-VERSION = 3  # of kernels.c
+VERSION = 4  # of kernels.c
 
 SIZE, WORD, POINTER, REAL = ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_double
 ARGUMENTS = {
     "version": [],
     **{f"weighted_sums_{kind}": [SIZE, SIZE, *[POINTER] * 5] for kind in ("double", "float")},
     **{f"accelerate_{kind}": [SIZE, POINTER, POINTER, REAL] for kind in ("double", "float")},
-    "onto_simplex": [POINTER, SIZE, REAL, *[POINTER] * 3],
-    "rows_onto_simplex": [SIZE, SIZE, REAL, POINTER, SIZE, POINTER, POINTER, POINTER, SIZE],
+    **{f"room_{kind}": [SIZE] for kind in ("double", "float")},
+    **{f"rounds_{kind}": [SIZE, SIZE, *[POINTER] * 5, SIZE, SIZE, REAL, POINTER] for kind in ("double", "float")},
+    "onto_simplex": [POINTER, SIZE, REAL, POINTER],
+    "rows_onto_simplex": [SIZE, SIZE, REAL, POINTER, SIZE, POINTER, SIZE],
+    "row_products": [SIZE, *[POINTER] * 6, SIZE, POINTER],
+    "row_sums": [SIZE, *[POINTER] * 6, SIZE, POINTER],
     "draw_below": [POINTER, WORD, WORD, SIZE, POINTER, POINTER, SIZE, POINTER],
 }
 SUFFIX = {"d": "double", "f": "float"}  # of a function's name, by the letter of a dtype
@@ -90,12 +94,18 @@ def _same_mixing(library: Any, V: Array) -> bool:
         return False
     wanted = plain.accelerate(out.copy(), V, 0.37, np.empty_like(V))
     getattr(library, f"accelerate_{kind}")(out.size, address(out), address(V), 0.37)
+    if not np.array_equal(out, wanted):
+        return False
+    wanted = plain.rounds(W.__matmul__, V, 3, 0.37)
+    places = map(address, (begins, columns, W.data, V, out))
+    room = np.empty(getattr(library, f"room_{kind}")(3), dtype=V.dtype)
+    getattr(library, f"rounds_{kind}")(3, V.shape[1], *places, 3, 1, 0.37, address(room))
     return np.array_equal(out, wanted)
 
 
 def _same_projection(library: Any, y: Array) -> bool:
-    v, excess, out = (np.empty_like(y) for _ in range(3))
-    status = library.onto_simplex(address(y), y.size, 1.5, address(v), address(excess), address(out))
+    out = np.empty_like(y)
+    status = library.onto_simplex(address(y), y.size, 1.5, address(out))
     return bool(status == 0 and np.array_equal(out, plain.onto_simplex(y, 1.5)))
 
 

@@ -1,6 +1,7 @@
 """The loops in NumPy: what the compiled ones must agree with, bit for bit, and what is used where there are none."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,16 @@ def accelerate(heard: Array, previous: Array, eta: float, scratch: Array) -> Arr
     heard *= 1.0 + eta
     heard -= np.multiply(previous, eta, out=scratch)
     return heard
+
+
+def rounds(weigh: Callable[[Array], Array], V: Array, count: int, eta: float | None) -> Array:
+    """V after so many rounds, one after the other."""
+    A = previous = V
+    scratch = np.empty_like(V)
+    for _ in range(count):
+        heard = weigh(A)
+        A, previous = (heard if eta is None else accelerate(heard, previous, eta, scratch)), A
+    return A
 
 
 def onto_simplex(y: Array, radius: float) -> Array:

@@ -1,7 +1,8 @@
 """Mixing: gossip and FastMix as programs, and what their rounds do to the eigenvalues of a network."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,13 +15,21 @@ METHODS = ("fastmix", "gossip")
 MOMENTA = ("optimal", "paper")
 
 
+AtOnce = Callable[[Array, int, float | None], Array]  # of rows, rounds and FastMix's momentum weight
+
+
 @dataclass(frozen=True)
 class Network:
-    """What an agent knows of the network: its size, and lambda_2 and lambda_m of 1 > lambda_2 >= ... >= lambda_m."""
+    """What an agent knows of the network: its size, and lambda_2 and lambda_m of 1 > lambda_2 >= ... >= lambda_m.
+
+    at_once  where all agents live in one place and nothing happens between rounds: performs, and bills, several rounds
+             of mixing with the bits that they have one by one. Programs need not know of it.
+    """
 
     m: int
     second_eigenvalue: float
     smallest_eigenvalue: float
+    at_once: AtOnce | None = field(default=None, compare=False, repr=False)
 
     @property
     def lam(self) -> float:
@@ -56,14 +65,26 @@ def fastmix(V: Array, rounds: int, network: Network, momentum: str = "optimal") 
     """
     if network.m == 1:
         return V
-    return (yield from _accelerated(V, rounds, momentum_weight(network.lam, momentum)))
+    eta = momentum_weight(network.lam, momentum)
+    if network.at_once is not None:
+        return network.at_once(V, rounds, eta)
+    return (yield from _accelerated(V, rounds, eta))
+
+
+def _gossiped(V: Array, rounds: int, network: Network) -> Program:
+    """`gossip`, or nothing to say for one agent."""
+    if network.m == 1:
+        return V
+    if network.at_once is not None:
+        return network.at_once(V, rounds, None)
+    return (yield from gossip(V, rounds))
 
 
 def mix(V: Array, rounds: int, network: Network, method: str = "fastmix", momentum: str = "optimal") -> Program:
     """The program that mixes the rows V for `rounds` rounds by "fastmix" or "gossip"."""
     if checks.choice("method", method, METHODS) == "fastmix":
         return fastmix(V, rounds, network, momentum)
-    return gossip(V, 0 if network.m == 1 else rounds)
+    return _gossiped(V, rounds, network)
 
 
 def momentum_weight(lam: float, momentum: str = "optimal") -> float:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
+from raydream.kernels import SparseRows
 from raydream.problems.rows import Taken
 from raydream.types import Array, Indices, Sparse
 
@@ -19,12 +20,13 @@ class Piled:
         self.width = int(self.features.shape[1])
         self.sizes = np.array([part.shape[0] for part in parts])
         self.begins = np.concatenate([[0], np.cumsum(self.sizes)])[:-1]
+        self.sparse = SparseRows(self.features)
 
     def take(self, batches: Any) -> "Batch":
         """The rows of these numbers, a row of them for each agent; None: all rows."""
         if batches is None:
             return self.whole
-        numbers = np.asarray(batches)
+        numbers = np.asarray(batches, dtype=np.int64)
         owners = np.repeat(np.arange(len(self.sizes)), numbers.shape[1])
         return Batch(self, (numbers + self.begins[:, None]).ravel(), owners)
 
@@ -45,19 +47,28 @@ class Batch:
     def __init__(self, piled: Piled, rows: Indices, owners: Indices) -> None:
         self.rows, self.owners, self._piled = rows, owners, piled
         self.counts = np.bincount(owners, minlength=len(piled.sizes))[owners]
-        self._taken = Taken(piled.features, rows)
-        entry = owners[self._taken.places]
-        self._columns = entry * piled.width + self._taken.columns  # in all agents' vectors, one after another
 
     def dot(self, X: Array) -> Array:
         """Each row times its agent's vector."""
-        flat = np.ascontiguousarray(X).reshape(-1)
-        products = self._taken.values * flat[self._columns]
-        return np.bincount(self._taken.places, products, minlength=self.rows.size).astype(np.float64, copy=False)
+        found = self._piled.sparse.products(self.rows, self.owners, X)
+        if found is not None:
+            return found
+        taken, columns = self._entries
+        products = taken.values * np.ascontiguousarray(X).reshape(-1)[columns]
+        return np.bincount(taken.places, products, minlength=self.rows.size).astype(np.float64, copy=False)
 
     def combine(self, weights: Array) -> Array:
         """For each agent the sum of its rows, weighed."""
-        products = self._taken.values * weights[self._taken.places]
         agents, width = len(self._piled.sizes), self._piled.width
-        sums = np.bincount(self._columns, products, minlength=agents * width)
+        found = self._piled.sparse.sums(self.rows, self.owners, weights, agents)
+        if found is not None:
+            return found
+        taken, columns = self._entries
+        sums = np.bincount(columns, taken.values * weights[taken.places], minlength=agents * width)
         return sums.astype(np.float64, copy=False).reshape(agents, width)
+
+    @cached_property
+    def _entries(self) -> tuple[Taken, Indices]:
+        """The entries of the rows, and their columns in all agents' vectors, one after another."""
+        taken = Taken(self._piled.features, self.rows)
+        return taken, self.owners[taken.places] * self._piled.width + taken.columns
