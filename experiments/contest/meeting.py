@@ -11,7 +11,7 @@ from sweeps import grouped
 from texts import Row, Tables, table
 
 SIZES: dict[str, dict[str, Any]] = {
-    "full": dict(seeds=10, draws=24, further=12, samples=256, steps=3000, problems=PROBLEMS, networks=NETWORKS),
+    "full": dict(seeds=10, draws=18, further=9, samples=256, steps=1000, problems=PROBLEMS, networks=NETWORKS),
     "quick": dict(seeds=2, draws=6, further=4, samples=16, steps=300, problems=PROBLEMS[:2], networks=NETWORKS[:1]),
 }
 

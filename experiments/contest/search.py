@@ -1,6 +1,6 @@
 """The same search for every entrant: as many draws, as many more around its best, and the best for each price.
 
-A trial runs until |grad P(x_bar)| is at most the target, or STEPS iterations or rounds are over, and tells what it had
+A trial runs until |grad P(x_bar)| is at most the target, or so many iterations or rounds are over, and tells what it had
 spent by then, on every axis: so one pool of trials serves all prices, and an entrant may bring another configuration to
 each. Steps are drawn from a decade to either side of those with which GT-GDA, on a grid of whole decades and on the
 complete network, needs the fewest iterations; the later draws, around the best of the earlier ones, may leave it.
@@ -24,7 +24,7 @@ from raydream.studies.statistics import has_followed
 
 Row = dict[str, Any]
 AXES = ("sfo", "rounds", "bytes", *PRICES)
-STEPS, RECORD = 3000, 2
+RECORD = 2
 REHEARSAL = 1000  # the seed of every trial
 SPREAD, TURNS = 10**0.5, 2  # how far from a winner the later draws lie, and in how many turns they are made
 
