@@ -14,7 +14,7 @@ from raydream.algorithms.facts import Facts
 from raydream.parameters import check_parameters
 from raydream.problems.protocol import Problem
 from raydream.registry import Registry
-from raydream.topology.mixing import Network
+from raydream.topology.mixing import Network, refused
 
 
 class Mixing(NamedTuple):
@@ -60,6 +60,14 @@ class Method(Protocol):
         """A sentence that says why it cannot solve this problem, or None."""
         return None
 
+    def refuse_direction(self, balanced: bool) -> str | None:
+        """A sentence that says why it cannot run where links have a direction, or None.
+
+        balanced  whether W is doubly stochastic; else only its columns sum to 1
+        """
+        ways = [one.mixing for one in self.mixings()] or ["gossip"]
+        return next((sentence for way in ways if (sentence := refused(way, True, balanced))), None)
+
 
 @dataclass(frozen=True)
 class OwnMethod(Method):
@@ -89,6 +97,12 @@ class OwnMethod(Method):
 
     def refuse(self, problem: Problem) -> str | None:
         return self.given.refuse(problem) if hasattr(self.given, "refuse") else None
+
+    def refuse_direction(self, balanced: bool) -> str | None:
+        if hasattr(self.given, "refuse_direction"):
+            found: str | None = self.given.refuse_direction(balanced)
+            return found
+        return super().refuse_direction(balanced)
 
 
 def registered(things: Iterable[object]) -> Registry[type[Any]]:

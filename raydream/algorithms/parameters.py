@@ -61,6 +61,11 @@ def one_machine_only(problem: Problem) -> str | None:
     return None
 
 
+def both_ways_only(balanced: bool) -> str | None:
+    """Why a method that rests on W = W' cannot run where links have a direction."""
+    return "its theory rests on a symmetric W, and the links have a direction; use GTGDA, or DREAM by gossip."
+
+
 def free_only(problem: Problem) -> str | None:
     """Why a method that cannot project cannot solve a problem with a constraint on y."""
     if not isinstance(problem.constraint, Everything):

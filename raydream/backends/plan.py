@@ -70,6 +70,7 @@ class Plan:
         whole_method = completed(method)
         _check_method(whole_problem, whole_method)
         settled = whole_method.settled(whole_problem, topology.network)
+        _check_direction(topology, settled, conditions)
         number, begun = whole("seed", seed), checked_start(whole_problem, start)
         if warn:
             _warn_of_mixing(topology, settled)
@@ -130,6 +131,20 @@ def _check_method(problem: Problem, method: Method) -> None:
         raise ValueError(f"`method` {kind_of(method).__name__} cannot solve this `problem`: {sentence}")
     if not isinstance(problem.constraint, Everything):
         _check_projection(problem)
+
+
+def _check_direction(topology: Topology, method: Method, conditions: Conditions | None) -> None:
+    """Refuse a method that needs links to go both ways, and loss that would not leave a mean as it is."""
+    if not topology.directed:
+        return
+    sentence = method.refuse_direction(topology.balanced)
+    if sentence:
+        raise ValueError(f"`method` {kind_of(method).__name__} cannot run on {topology.name}: {sentence}")
+    if conditions is not None and conditions.lossy and {one.mixing for one in method.mixings()} != {"push-sum"}:
+        raise ValueError(
+            "`drop` and `asleep` must be left out where links have a direction, unless all mixing is by push-sum: what "
+            'is lost goes back to its sender, and rows no longer sum to 1. Use DREAM(mixing="push-sum").'
+        )
 
 
 def _check_projection(problem: Problem) -> None:

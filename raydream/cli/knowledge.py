@@ -104,9 +104,12 @@ def topology(
                 raise
             remarks.append(f"{name}: {error}")
             continue
-        rounds = [network.rounds_to_mix(tolerance, *how) for how in MIXING_COLUMNS.values()]
-        rows.append((network.name, network.edges, network.second_eigenvalue, network.smallest_eigenvalue,
-                     network.spectral_gap, *rounds))  # fmt: skip
+        rounds = [None if network.directed and how[0] == "fastmix" else network.rounds_to_mix(tolerance, *how)
+                  for how in MIXING_COLUMNS.values()]  # fmt: skip
+        smallest = None if network.directed else network.smallest_eigenvalue
+        rows.append((network.name, network.edges, network.second_eigenvalue, smallest, network.spectral_gap, *rounds))
+        if network.directed:
+            remarks.append(f"{network.name}: links have a direction; lambda_2 is its size, and FastMix is not for it.")
         remarks += [f"{network.name}: {remark}" for remark in network.remarks]
     columns = ("topology", "edges", "lambda_2", "lambda_m", "gap", *MIXING_COLUMNS)
     show(f"{agents} agents; rounds to shrink disagreement to {tolerance:g}", columns, rows)

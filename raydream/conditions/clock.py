@@ -1,6 +1,6 @@
 """The virtual clock: every agent has its own, work and messages move it on, and a delay travels as frames do.
 
-out_i = t_i + bytes max(1 / bandwidth, degree_i / uplink)          the agent's frames are out
+out_i = t_i + bytes max(1 / bandwidth, listeners_i / uplink)       the agent's frames are out
 t_i  <- max(out_i, max over neighbours j of out_j + latency_ji)    and those of its neighbours are in
 
 over the links that work in this round; an agent without any waits for nobody.
@@ -36,7 +36,7 @@ class Clock:
         self._iteration = self._spell = self._round = 0
         per_link = 0.0 if conditions.bandwidth is None else 1.0 / conditions.bandwidth
         self._per_link = per_link
-        self._per_byte = self._pace(wires.degrees)
+        self._per_byte = self._pace(wires.out)
         self._per_call = self._fixed_calls()
         self._latency = self._fixed_latency()
 

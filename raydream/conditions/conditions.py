@@ -72,7 +72,7 @@ class Conditions:
             )
         if not isinstance(self.latency, tuple) or agents == 1:
             return
-        links = {(i, int(j)) for i, those in enumerate(neighbours) for j in those if i < j}
+        links = {(min(i, int(j)), max(i, int(j))) for i, those in enumerate(neighbours) for j in those}
         given = {(i, j) for i, j, _ in self.latency}
         if given != links:
             wrong, what = (given - links, "has no link") if given - links else (links - given, "has the link")

@@ -23,6 +23,7 @@ class Wires:
     pair     the number of each link among the undirected ones, the same for both directions
     pairs    how many of these there are
     width    the most links that an agent of the network has
+    out      how many hear each of the hosted agents
     """
 
     agents: int
@@ -36,10 +37,14 @@ class Wires:
     pair: Indices
     pairs: int
     width: int
+    out: Indices
 
     @classmethod
     def of(cls, neighbours: Sequence[Indices], hosted: Sequence[int], columns: Indices) -> "Wires":
-        """Those of some agents, whose neighbours and they themselves are the columns."""
+        """Those of some agents, whose neighbours and they themselves are the columns.
+
+        neighbours  for each agent of the network those that it hears
+        """
         counts = np.array([len(those) for those in neighbours], dtype=np.int64)
         begins = np.concatenate([[0], np.cumsum(counts)])
         mine = [neighbours[i] for i in hosted]
@@ -59,11 +64,12 @@ class Wires:
             pair=pair[numbers].astype(np.int64),
             pairs=len(ends),
             width=int(counts.max()),
+            out=np.bincount(far, minlength=len(neighbours))[np.asarray(hosted, dtype=np.int64)],
         )
 
     @property
     def degrees(self) -> Indices:
-        """How many neighbours each of the hosted agents has."""
+        """How many each of the hosted agents hears."""
         return np.diff(np.append(self.first, len(self.senders)))
 
     @property

@@ -71,8 +71,10 @@ class Setting:
         return completed(method).settled(complete(problem), topology.network)
 
     def refusal(self, method: Any) -> str | None:
-        """Why a method cannot solve this problem, or None."""
-        return completed(method).refuse(complete(self.of(method)[0]))
+        """Why a method cannot solve this problem on this network, or None."""
+        problem, topology = self.of(method)
+        sentence = completed(method).refuse(complete(problem))
+        return sentence or (completed(method).refuse_direction(topology.balanced) if topology.directed else None)
 
     def plan(self, method: Any, seed: int = 0, warn: bool = True) -> Plan:
         """One run."""

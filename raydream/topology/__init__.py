@@ -3,6 +3,8 @@
 from raydream.topology.builders import TOPOLOGIES
 from raydream.topology.graphs import (
     complete,
+    directed_exponential,
+    directed_ring,
     erdos_renyi,
     exponential,
     from_graph,
@@ -25,6 +27,8 @@ __all__ = [
     "Network",
     "Topology",
     "complete",
+    "directed_exponential",
+    "directed_ring",
     "erdos_renyi",
     "exponential",
     "from_entries",

@@ -45,19 +45,32 @@ def agents_in_rows(m: int, rows: int | None) -> Indices:
 
 
 def from_networkx(graph: Any) -> Sparse:
-    """The graph with agents numbered by label."""
-    if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
-        raise TypeError(f"`graph` must be a networkx graph; got {type(graph).__name__}.")
+    """The undirected graph with agents numbered by label."""
+    number = numbered(graph)
     if graph.is_directed():
         raise ValueError("`graph` must be undirected; got a directed one. Use its `.to_undirected()`.")
+    links = np.array([(number[a], number[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2)
+    return graph_of(len(number), [(links[:, 0], links[:, 1])])
+
+
+def numbered(graph: Any) -> dict[Any, int]:
+    """The agents' numbers by their labels, in order, or as they were inserted where labels have none."""
+    if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+        raise TypeError(f"`graph` must be a networkx graph; got {type(graph).__name__}.")
     labels = list(graph.nodes)
     if not labels:
         raise ValueError("`graph` must have at least one agent; got an empty graph.")
     with suppress(TypeError):  # labels of several kinds have no order
         labels = sorted(labels)
-    number = {label: i for i, label in enumerate(labels)}
-    links = np.array([(number[a], number[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2)
-    return graph_of(len(labels), [(links[:, 0], links[:, 1])])
+    return {label: i for i, label in enumerate(labels)}
+
+
+def links_of(graph: Any, number: dict[Any, int]) -> Sparse:
+    """Who hears whom in a networkx graph whose edges (a, b) say that b hears a."""
+    pairs = np.array([(number[b], number[a]) for a, b in graph.edges() if a != b], dtype=np.int64).reshape(-1, 2)
+    found = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(number), len(number))).tocsr()
+    found.data[:] = 1.0
+    return found
 
 
 def first_connected(draw: Callable[[], Sparse], remedy: str) -> Sparse:

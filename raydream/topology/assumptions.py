@@ -13,8 +13,11 @@ TOLERANCE = 1e-10  # allowed error of a row sum and of symmetry in a matrix that
 ROUNDING = 1e-15  # entries of this size are a computation's rounding, not a link
 
 
-def checked_matrix(W: Any) -> Sparse:
-    """W as a read-only CSR array with sorted columns, if it meets Assumption 2.5 (a-d); its support is the graph."""
+def checked_matrix(W: Any, directed: bool = False) -> Sparse:
+    """W as a read-only CSR array with sorted columns, if it meets Assumption 2.5 (a-d); its support is the graph.
+
+    directed  whether it may be other than symmetric: then its columns sum to 1, and everybody reaches everybody
+    """
     try:
         if np.iscomplexobj(W):
             raise TypeError
@@ -28,14 +31,29 @@ def checked_matrix(W: Any) -> Sparse:
         raise ValueError(f"`W` must be finite; {_first(W, ~np.isfinite(W.data))}.")
     W.data[np.abs(W.data) <= ROUNDING] = 0.0
     W.eliminate_zeros()
-    _require_symmetric(W)
-    _require_stochastic(W)
-    require_connected(W, "W")
-    W = ((W + W.T) / 2).tocsr()
+    if directed and not is_symmetric(W):
+        _require_columns(W)
+        _require_strongly_connected(W)
+    else:
+        _require_symmetric(W)
+        _require_stochastic(W)
+        require_connected(W, "W")
+        W = ((W + W.T) / 2).tocsr()
     W.sort_indices()
     for part in (W.data, W.indices, W.indptr):
         part.setflags(write=False)
     return W
+
+
+def is_symmetric(W: Sparse) -> bool:
+    """Whether every link goes both ways, with one weight."""
+    difference = abs(W - W.T)
+    return not difference.nnz or bool(difference.data.max() <= TOLERANCE)
+
+
+def is_balanced(W: Sparse) -> bool:
+    """Whether the rows sum to 1, beside the columns: whoever hears nothing new keeps what he has."""
+    return bool(np.abs(W.sum(axis=1) - 1).max() <= TOLERANCE)
 
 
 def _require_symmetric(W: Sparse) -> None:
@@ -43,7 +61,8 @@ def _require_symmetric(W: Sparse) -> None:
     if difference.nnz and difference.data.max() > TOLERANCE:
         i, j = (int(index[difference.data.argmax()]) for index in difference.coords)
         raise ValueError(
-            f"`W` must be symmetric (Assumption 2.5c); W[{i}, {j}] is {W[i, j]:.6g} but W[{j}, {i}] is {W[j, i]:.6g}."
+            f"`W` must be symmetric (Assumption 2.5c); W[{i}, {j}] is {W[i, j]:.6g} but W[{j}, {i}] is {W[j, i]:.6g}. "
+            "Links that have a direction are for `from_matrix(W, directed=True)`."
         )
 
 
@@ -56,6 +75,28 @@ def _require_stochastic(W: Sparse) -> None:
     worst = int(np.abs(sums - 1).argmax())
     if abs(sums[worst] - 1) > TOLERANCE:
         raise ValueError(f"`W` must be doubly stochastic (Assumption 2.5d); row {worst} sums to {sums[worst]:.10g}.")
+
+
+def _require_columns(W: Sparse) -> None:
+    if (W.data < 0).any():
+        raise ValueError(f"`W` must be nonnegative; {_first(W, W.data < 0)}.")
+    sums = W.sum(axis=0)
+    worst = int(np.abs(sums - 1).argmax())
+    if abs(sums[worst] - 1) > TOLERANCE:
+        raise ValueError(
+            f"`W` must have columns that sum to 1, so that no mass is lost on directed links (W[i, j] is what i takes "
+            f"of what j says); column {worst} sums to {sums[worst]:.10g}."
+        )
+
+
+def _require_strongly_connected(W: Sparse) -> None:
+    count, part = connected_components(W, directed=True, connection="strong")
+    if count > 1:
+        other = int((part != part[0]).argmax())
+        raise ValueError(
+            f"`W` must let every agent reach every other along its directed links; agents 0 and {other} cannot both "
+            "reach each other."
+        )
 
 
 def require_connected(links: Sparse, argument: str) -> None:

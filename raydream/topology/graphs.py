@@ -5,10 +5,19 @@ import random
 from typing import Any
 
 import numpy as np
-from scipy.sparse import diags_array
+from scipy.sparse import coo_array, diags_array, eye_array
 
 from raydream import checks
-from raydream.topology.adjacency import agents_in_rows, first_connected, from_networkx, graph_of, grid_of, torus_of
+from raydream.topology.adjacency import (
+    agents_in_rows,
+    first_connected,
+    from_networkx,
+    graph_of,
+    grid_of,
+    links_of,
+    numbered,
+    torus_of,
+)
 from raydream.topology.builders import (
     Agents,
     Degree,
@@ -20,7 +29,7 @@ from raydream.topology.builders import (
     builder,
 )
 from raydream.topology.network import Topology
-from raydream.topology.weights import weighed
+from raydream.topology.weights import weighed, weighed_directed
 from raydream.types import Sparse
 
 
@@ -133,20 +142,60 @@ def random_regular(
     return weighed("random_regular", first_connected(draw, remedy), self_weight, weights)
 
 
-def from_graph(graph: Any, self_weight: float | None = None, weights: str = "metropolis") -> Topology:
-    """The links of an undirected networkx graph; its loops, parallel edges and attributes count for nothing.
+@builder
+def directed_ring(m: Agents, self_weight: SelfWeight = None) -> Topology:
+    """Agents in a circle, each heard by the next; half of an agent's weight stays its own unless `self_weight` says."""
+    return _of_steps("directed_ring", m, [1], self_weight)
 
-    Agents are numbered by the order of the node labels, or of their insertion where labels have no order.
+
+@builder
+def directed_exponential(m: Agents, self_weight: SelfWeight = None) -> Topology:
+    """Agent i is heard by i + 2^k modulo m for every 2^k < m; equal weights unless `self_weight` says."""
+    m = checks.whole("m", m, at_least=1)
+    return _of_steps("directed_exponential", m, [1 << k for k in range((m - 1).bit_length())], self_weight)
+
+
+def _of_steps(name: str, m: int, steps: list[int], self_weight: float | None) -> Topology:
+    """The circulant network in which agent i is heard by i + step for each of these steps."""
+    m = checks.whole("m", m, at_least=1)
+    own = 1 / (1 + len(steps)) if self_weight is None else checks.number("self_weight", self_weight)
+    if self_weight is not None and not 0 <= own < 1:
+        raise ValueError(f"`self_weight` must be in [0, 1); got {self_weight!r}.")
+    if m == 1:
+        return Topology(eye_array(1, format="csr"), name)
+    i = np.arange(m)
+    W = own * eye_array(m, format="csr")
+    for step in steps:
+        W = W + coo_array((np.full(m, (1 - own) / len(steps)), ((i + step) % m, i)), shape=(m, m)).tocsr()
+    return Topology(W, name, directed=True)
+
+
+def from_graph(graph: Any, self_weight: float | None = None, weights: str | None = None) -> Topology:
+    """The links of a networkx graph; its loops, parallel edges and attributes count for nothing.
+
+    Agents are numbered by the order of the node labels, or of their insertion where labels have no order. `weights` are
+    by default those of Metropolis. In a directed graph (a, b) says that b hears a; its weights are "max-degree" (the
+    default: where every agent hears as many as hear it), or "out-degree", for push-sum.
     """
-    return weighed(getattr(graph, "name", "") or "graph", from_networkx(graph), self_weight, weights)
+    name, number = getattr(graph, "name", "") or "graph", numbered(graph)
+    if not graph.is_directed():
+        return weighed(name, from_networkx(graph), self_weight, "metropolis" if weights is None else weights)
+    if self_weight is not None:
+        raise ValueError(f"`self_weight` must be left out where links have a direction; got {self_weight!r}.")
+    return weighed_directed(name, links_of(graph, number), weights)
 
 
-def from_matrix(W: Any, graph: Any = None) -> Topology:
-    """A mixing matrix of the user's own, dense or sparse, checked to live on `graph` if one is given."""
-    topology = Topology(W)
+def from_matrix(W: Any, graph: Any = None, directed: bool = False) -> Topology:
+    """A mixing matrix of the user's own, dense or sparse, checked to live on `graph` if one is given.
+
+    directed  whether it may be other than symmetric: W_ij is what agent i takes of what j says, and columns sum to 1
+              (for push-sum); rows too, if gossip is to end at the mean
+    """
+    topology = Topology(W, directed=directed)
     if graph is None:
         return topology
-    links = from_networkx(graph)
+    number = numbered(graph)
+    links = links_of(graph, number) if graph.is_directed() else from_networkx(graph)
     if links.shape != topology.W.shape:
         raise ValueError(f"`W` has {topology.m} agents but `graph` has {links.shape[0]}.")
     wrong = ((topology.W - diags_array(topology.W.diagonal())) != 0) != (links != 0)

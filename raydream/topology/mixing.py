@@ -1,4 +1,4 @@
-"""Mixing: gossip and FastMix as programs, and what their rounds do to the eigenvalues of a network."""
+"""Mixing: gossip, FastMix and push-sum as programs, and what their rounds do to the eigenvalues of a network."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from raydream.kernels import accelerate
 from raydream.program import Program, perform
 from raydream.types import Array
 
-METHODS = ("fastmix", "gossip")
+METHODS = ("fastmix", "gossip", "push-sum")
 MOMENTA = ("optimal", "paper")
 
 
@@ -80,11 +80,45 @@ def _gossiped(V: Array, rounds: int, network: Network) -> Program:
     return (yield from gossip(V, rounds))
 
 
+def push_sum(V: Array, weights: Array, rounds: int) -> Program:
+    """The rows of W^K V, and W^K times the weights, for K = `rounds`: their quotient is the de-biased average.
+
+    Columns of W that sum to 1 keep both sums, whoever is favoured by W; started from equal weights, the quotients
+    tend to the mean of V. The weights are one more column of the frames.
+
+    Cost: K rounds.
+    """
+    for _ in range(rounds):
+        V, weights = yield V, weights
+    return V, weights
+
+
+def averaged(V: Array, rounds: int) -> Program:
+    """Push-sum from equal weights, de-biased."""
+    sums, weights = yield from push_sum(V, np.ones((len(V), 1), dtype=V.dtype), rounds)
+    return sums / weights
+
+
 def mix(V: Array, rounds: int, network: Network, method: str = "fastmix", momentum: str = "optimal") -> Program:
-    """The program that mixes the rows V for `rounds` rounds by "fastmix" or "gossip"."""
+    """The program that mixes the rows V for `rounds` rounds by "fastmix", "gossip" or "push-sum"."""
     if checks.choice("method", method, METHODS) == "fastmix":
         return fastmix(V, rounds, network, momentum)
-    return _gossiped(V, rounds, network)
+    return _gossiped(V, rounds, network) if method == "gossip" else averaged(V, 0 if network.m == 1 else rounds)
+
+
+def refused(method: str, directed: bool, balanced: bool) -> str | None:
+    """Why links that have a direction, or do not balance, do not allow this way of mixing; None if they do."""
+    if method == "fastmix" and directed:
+        return (
+            'FastMix (`mixing="fastmix"`) needs a symmetric W, whose eigenvalues are real, and the links have a '
+            f'direction; use `mixing="{"gossip" if balanced else "push-sum"}"`.'
+        )
+    if method == "gossip" and not balanced:
+        return (
+            "gossip needs a doubly stochastic W, or its average favours some agents; this one only has columns that "
+            'sum to 1: use `mixing="push-sum"` (DREAM has it), or weights that balance.'
+        )
+    return None
 
 
 def momentum_weight(lam: float, momentum: str = "optimal") -> float:

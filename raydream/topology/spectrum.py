@@ -54,6 +54,48 @@ def smallest_eigenvalue(W: Sparse) -> float:
             tolerance /= 10
 
 
+def directed_modes(W: Sparse) -> Array:
+    """The sizes of the eigenvalues of a directed W except the first, ascending."""
+    with one_thread():
+        values = np.linalg.eigvals(W.toarray())
+    others = np.delete(values, np.abs(values - 1).argmin())
+    return np.sort(np.minimum(np.abs(others), 1.0))
+
+
+def largest_singular(W: Sparse) -> float:
+    """The largest singular value of W - J, which no eigenvalue but the first exceeds where W is doubly stochastic."""
+    m = W.shape[0]
+
+    def squared(x: Array) -> Array:
+        y = W @ (x - x.mean())
+        z = W.T @ (y - y.mean())
+        return np.asarray(z - z.mean())
+
+    return float(np.sqrt(max(0.0, _largest(squared, m))))
+
+
+def gossip_rounds(W: Sparse, tolerance: float, most: int) -> int:
+    """The least K for which the norm of W^K - J is at most the tolerance; it falls with K, which is closed in on.
+
+    W  doubly stochastic; its powers need not shrink as those of its eigenvalues do
+    """
+    off = W.toarray() - 1.0 / W.shape[0]
+    powers = [off]  # of 1, 2, 4, ... rounds
+    with one_thread():
+        while np.linalg.norm(powers[-1], 2) > tolerance:
+            if 2 ** len(powers) > most:
+                raise ValueError(f"`tolerance` {tolerance:g} takes more than {most} rounds.")
+            powers.append(powers[-1] @ powers[-1])
+        if len(powers) == 1:
+            return 1
+        K, reached = 1 << (len(powers) - 2), powers[-2]  # too few, as was seen
+        for step in range(len(powers) - 3, -1, -1):
+            further = reached @ powers[step]
+            if np.linalg.norm(further, 2) > tolerance:
+                K, reached = K + (1 << step), further
+    return K + 1
+
+
 def _largest(apply: Callable[[Array], Array], m: int, restarts: int = 10_000, tolerance: float = ACCURACY) -> float:
     """The largest eigenvalue of a symmetric operator, by Lanczos."""
     from scipy.sparse.linalg import LinearOperator, eigsh

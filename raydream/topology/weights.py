@@ -9,6 +9,7 @@ from raydream.topology.network import Topology
 from raydream.types import Array, Sparse
 
 WEIGHTS = ("metropolis", "max-degree", "best-constant")
+WEIGHTS_OF_DIRECTED = ("max-degree", "out-degree")
 
 
 def weighed(name: str, graph: Sparse, self_weight: float | None, weights: str) -> Topology:
@@ -37,6 +38,28 @@ def weighed(name: str, graph: Sparse, self_weight: float | None, weights: str) -
             '(Assumption 2.5d); use `weights="metropolis"`.'
         )
     return Topology(W, name)
+
+
+def weighed_directed(name: str, links: Sparse, weights: str | None) -> Topology:
+    """The topology of a directed graph, whose links[i, j] is 1 where i hears j.
+
+    max-degree  W = I - c (D - links), c = 1 / (1 + the most links of an agent): doubly stochastic where every agent
+                hears as many as hear it
+    out-degree  agent j divides what it has equally among itself and those that hear it: columns sum to 1, for push-sum
+    """
+    weights = checks.choice("weights", "max-degree" if weights is None else weights, WEIGHTS_OF_DIRECTED)
+    hears, heard = links.sum(axis=1), links.sum(axis=0)
+    if weights == "out-degree":
+        share = diags_array(1 / (1 + heard))
+        return Topology((links + eye_array(links.shape[0])) @ share, name, directed=True)
+    if (hears != heard).any():
+        agent = int((hears != heard).argmax())
+        raise ValueError(
+            f"`graph` must balance for doubly stochastic weights; agent {agent} hears {hears[agent]:.0f} and is heard "
+            f'by {heard[agent]:.0f}. Use `weights="out-degree"` and `mixing="push-sum"`, or a W of your own.'
+        )
+    c = 1 / (1 + hears.max())
+    return Topology(c * links + diags_array(1 - c * hears), name, directed=True)
 
 
 def _lazy_walk(name: str, graph: Sparse, degrees: Array, self_weight: float) -> Sparse:

@@ -365,7 +365,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: tp.ring(5).mixing_range(1.5), "`K` must be a whole number; got 1.5."),  # type: ignore[arg-type]
     (
         lambda: tp.ring(5).mix(np.ones(5), 1, "gosip"),
-        "`method` must be one of 'fastmix', 'gossip'; got 'gosip'. Did you mean 'gossip'?",
+        "`method` must be one of 'fastmix', 'gossip', 'push-sum'; got 'gosip'. Did you mean 'gossip'?",
     ),
     (
         lambda: tp.ring(5).mixing_range(1, momentum="papers"),
@@ -373,7 +373,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: mixing.mix(np.ones((1, 1)), 1, Network(2, 0.0, 0.0), "chebyshev"),
-        "`method` must be one of 'fastmix', 'gossip'; got 'chebyshev'.",
+        "`method` must be one of 'fastmix', 'gossip', 'push-sum'; got 'chebyshev'.",
     ),
 ]
 

@@ -458,7 +458,8 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: tp.from_graph(nx.Graph()), "`graph` must have at least one agent; got an empty graph."),
     (
         lambda: tp.from_graph(nx.DiGraph([(0, 1)])),
-        "`graph` must be undirected; got a directed one. Use its `.to_undirected()`.",
+        "`graph` must balance for doubly stochastic weights; agent 0 hears 0 and is heard by 1. Use "
+        '`weights="out-degree"` and `mixing="push-sum"`, or a W of your own.',
     ),
     (
         lambda: tp.from_graph(nx.Graph([(0, 1), (1, 2), (3, 4)])),
@@ -476,7 +477,8 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: tp.from_matrix(changed((0, 1, 0.4), (0, 4, 0.2))),
-        "`W` must be symmetric (Assumption 2.5c); W[0, 4] is 0.2 but W[4, 0] is 0.333333.",
+        "`W` must be symmetric (Assumption 2.5c); W[0, 4] is 0.2 but W[4, 0] is 0.333333. "
+        "Links that have a direction are for `from_matrix(W, directed=True)`.",
     ),
     (
         lambda: tp.from_matrix(changed((1, 1, -0.25))),

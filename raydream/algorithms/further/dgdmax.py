@@ -9,7 +9,7 @@ from raydream.agents import Agents
 from raydream.algorithms.estimators import full
 from raydream.algorithms.facts import Counting, Facts
 from raydream.algorithms.method import Method
-from raydream.algorithms.parameters import Ascent, MultiplierStep, Ratio, finite_sums_only
+from raydream.algorithms.parameters import Ascent, MultiplierStep, Ratio, both_ways_only, finite_sums_only
 from raydream.algorithms.state import Multiplied
 from raydream.parameters import Count
 from raydream.problems.protocol import Problem
@@ -76,6 +76,9 @@ class DGDMax(Method):
 
     def refuse(self, problem: Problem) -> str | None:
         return finite_sums_only(problem)
+
+    def refuse_direction(self, balanced: bool) -> str | None:
+        return both_ways_only(balanced)
 
 
 DGDMax.facts = Facts(

@@ -13,6 +13,7 @@ from raydream.algorithms.parameters import (
     Correction,
     LargeBatch,
     Ratio,
+    both_ways_only,
     finite_sums_only,
     free_only,
     whole_shard_online,
@@ -82,6 +83,9 @@ class EDGDA(Method):
 
     def refuse(self, problem: Problem) -> str | None:
         return free_only(problem) or finite_sums_only(problem)
+
+    def refuse_direction(self, balanced: bool) -> str | None:
+        return both_ways_only(balanced)
 
 
 EDGDA.facts = Facts(
@@ -156,6 +160,9 @@ class EDPAGE(Method):
 
     def refuse(self, problem: Problem) -> str | None:
         return free_only(problem) or whole_shard_online(problem, b=self.b, b_large=self.b_large)
+
+    def refuse_direction(self, balanced: bool) -> str | None:
+        return both_ways_only(balanced)
 
 
 EDPAGE.facts = Facts(

@@ -15,6 +15,7 @@ from raydream.algorithms.parameters import (
     LargeBatch,
     MultiplierStep,
     Ratio,
+    both_ways_only,
     whole_shard_online,
 )
 from raydream.algorithms.state import Multiplied
@@ -99,6 +100,9 @@ class VRLM(Method):
 
     def refuse(self, problem: Problem) -> str | None:
         return whole_shard_online(problem, b=self.b, b_large=self.b_large)
+
+    def refuse_direction(self, balanced: bool) -> str | None:
+        return both_ways_only(balanced)
 
 
 VRLM.facts = Facts(

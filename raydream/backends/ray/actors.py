@@ -108,7 +108,7 @@ class Actors:
         contacts = {number: self._links.contact(self.handles[number], heard[number]) for number in heard}
 
         def connect(actor: Any, number: int) -> Any:
-            return actor.connect.remote({peer: contacts[peer] for peer in self.router.routes[number].says})
+            return actor.connect.remote({peer: contacts[peer] for peer in self.router.routes[number].peers})
 
         self.ask(connect)
 

@@ -20,11 +20,11 @@ class Route:
 
     hosted    its agents, in order
     W         their rows of the mixing matrix, with a column for each agent in `columns`
-    columns   its agents and all their neighbours, in agent order (so that sums have the same order everywhere)
+    columns   its agents and all that they hear, in agent order (so that sums have the same order everywhere)
     own       where its agents stand among the columns
-    says      for each neighbouring actor, the rows (among its own) that this actor sends it
-    hears     for each neighbouring actor, the places (among the columns) of the rows it receives
-    messages  directed edges that leave its agents: the logical messages of a round, packed or not
+    says      for each actor that hears it, the rows (among its own) that this actor sends it
+    hears     for each actor that it hears, the places (among the columns) of the rows it receives
+    messages  directed edges that end at its agents: the logical messages of a round, packed or not
     wires     the links that end at its agents, and
     hosts     for each of them the actor that hosts its sender; None where there are no conditions
     """
@@ -38,6 +38,11 @@ class Route:
     messages: int
     wires: Wires | None = None
     hosts: Indices | None = None
+
+    @property
+    def peers(self) -> set[int]:
+        """The actors with which it is linked."""
+        return {*self.says, *self.hears}
 
     def over(self, alive: Any) -> tuple[dict[int, Indices], dict[int, Indices]]:
         """What is said to and heard from each neighbouring actor in a round in which only some of the wires work."""
@@ -75,10 +80,11 @@ class Router:
         columns = np.array(sorted(near), dtype=np.int64)
         says: dict[int, Indices] = {}
         hears: dict[int, Indices] = {}
-        for other in sorted({int(self.host_of[j]) for j in columns} - {actor}):
+        for other in sorted({int(self.host_of[j]) for i in hosted for j in topology.listeners[i]} - {actor}):
             theirs = self.hosted(other)
-            sent = [row for row, i in enumerate(hosted) if any(j in theirs for j in topology.neighbours[i])]
+            sent = [row for row, i in enumerate(hosted) if any(j in theirs for j in topology.listeners[i])]
             says[other] = np.array(sent, dtype=np.int64)
+        for other in sorted({int(self.host_of[j]) for j in columns} - {actor}):
             hears[other] = np.flatnonzero(self.host_of[columns] == other)
         W = topology.W[hosted.start : hosted.stop][:, columns]
         W.sort_indices()

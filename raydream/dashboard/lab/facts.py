@@ -28,11 +28,11 @@ def facts(topology: Topology, tolerance: Any) -> dict[str, str]:
     slow, fast, _ = rounds.values()
     return {
         "agents": str(topology.m),
-        "links": str(topology.edges),
-        "λ₂": f"{topology.second_eigenvalue:.6g}",
-        "λₘ": f"{topology.smallest_eigenvalue:.6g}",
+        "directed links" if topology.directed else "links": str(topology.edges),
+        "|λ₂|" if topology.directed else "λ₂": f"{topology.second_eigenvalue:.6g}",
+        "λₘ": "complex" if topology.directed else f"{topology.smallest_eigenvalue:.6g}",
         "spectral gap δ": f"{topology.spectral_gap:.4g}",
-        "positive semidefinite": "yes" if topology.positive_semidefinite else "no",
+        "positive semidefinite": "yes" if topology.positive_semidefinite and not topology.directed else "no",
         **{name: "–" if count is None else str(count) for name, count in rounds.items()},
         "gossip / FastMix": f"{slow / fast:.3g}" if slow and fast else "–",
     }

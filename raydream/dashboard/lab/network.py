@@ -58,4 +58,5 @@ def _parameters(choices: Choices, m: int) -> dict[str, Any]:
         bounded("degree", given["degree"], 0, max(16, m // 2))
     if choices["weights"] == OWN:
         return {**given, "self_weight": checks.number("self_weight", choices["self_weight"])}
-    return {**given, "weights": choices["weights"]}
+    weighed = "weights" in parameters_of(TOPOLOGIES[choices["graph"]])  # else its weights follow from its links
+    return {**given, "weights": choices["weights"]} if weighed else given

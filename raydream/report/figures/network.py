@@ -29,13 +29,13 @@ def network(topology: Any, *, dark: bool = False) -> Any:
     places = _layout(topology)
     coo = topology.W.tocoo()
     i, j = coo.coords
-    upper = i < j
+    upper = i != j if topology.directed else i < j
     i, j, weight = i[upper], j[upper], coo.data[upper]
     hidden = max(0, len(weight) - MOST_LINKS)
     heaviest = np.argsort(weight, kind="stable")[hidden:]
     i, j, weight = i[heaviest], j[heaviest], weight[heaviest]
     figure = go.Figure()
-    _draw_links(figure, places, i, j, weight)
+    _draw_links(figure, places, i, j, weight, topology.directed)
     m = topology.m
     degree = [len(row) for row in topology.neighbours]
     figure.add_scatter(
@@ -68,6 +68,7 @@ def spectrum(
 ) -> Any:
     """The eigenvalues of W except the first, and what K rounds of mixing make of each."""
     topology, K = _topology(topology), whole("K", K)
+    mixing = "gossip" if topology.directed and mixing == "fastmix" else mixing
     values = eigenvalues(topology)
     weight = momentum_weight(topology.network.lam, momentum)
     fine = np.linspace(float(values.min()), 1.0, 300)
@@ -100,13 +101,13 @@ def spectrum(
     return theme.finished(
         figure,
         dark,
-        xaxis={"title": {"text": "eigenvalue λ of W"}},
+        xaxis={"title": {"text": "size |λ| of an eigenvalue of W" if topology.directed else "eigenvalue λ of W"}},
         yaxis={"title": {"text": "what is left of its mode"}},
     )
 
 
 def mixing_speed(topology: Any, rounds: int | None = None, *, dark: bool = False) -> Any:
-    """What is left of disagreement after k rounds, at worst: gossip, and FastMix with both momenta."""
+    """What is left of disagreement after k rounds, at worst: gossip, and FastMix (both momenta) if it can be."""
     topology = _topology(topology)
     lines = mixing_residuals(topology, _rounds_to_show(topology) if rounds is None else whole("rounds", rounds, 1))
     looks = {
@@ -136,7 +137,9 @@ def mixing_residuals(topology: Topology, rounds: int) -> dict[str, Array]:
     """max |eigenvalue| of the operator of k = 0, ..., `rounds` rounds on vectors of mean zero."""
     values = eigenvalues(topology)
     kinds = {"gossip": ("gossip", 0.0)}
-    for name, momentum in zip(("FastMix", "FastMix, paper's momentum"), MOMENTA, strict=True):
+    for name, momentum in (
+        () if topology.directed else zip(("FastMix", "FastMix, paper's momentum"), MOMENTA, strict=True)
+    ):
         kinds[name] = ("fastmix", momentum_weight(topology.network.lam, momentum))
     lines = {}
     for name, (method, weight) in kinds.items():
@@ -154,8 +157,9 @@ def eigenvalues(topology: Topology) -> Array:
 
 
 def _rounds_to_show(topology: Topology) -> int:
-    """Enough to see FastMix through, but not so many that the start is lost."""
-    left = mixing_residuals(topology, 300)["FastMix"]
+    """Enough to see FastMix through, or gossip alone, but not so many that the start is lost."""
+    lines = mixing_residuals(topology, 300)
+    left = lines.get("FastMix", lines["gossip"])
     done = np.flatnonzero(left <= SHRUNK)
     return int(min(300, max(6, (done[0] if done.size else 300) * 1.25)))
 
@@ -171,8 +175,9 @@ def _layout(topology: Topology) -> Array:
     m = topology.m
     graph = nx.Graph()
     graph.add_nodes_from(range(m))
-    graph.add_edges_from((i, int(j)) for i, row in enumerate(topology.neighbours) for j in row if i < j)
-    circle = all(len(row) == 2 for row in topology.neighbours) or topology.edges > m * (m - 1) / 4 or m > 500
+    graph.add_edges_from((i, int(j)) for i, row in enumerate(topology.neighbours) for j in row)
+    links = graph.number_of_edges()
+    circle = all(degree == 2 for _, degree in graph.degree) or links > m * (m - 1) / 4 or m > 500
     if circle or m <= 2:
         found = nx.circular_layout(graph)
     elif m <= 64:
@@ -182,8 +187,8 @@ def _layout(topology: Topology) -> Array:
     return np.array([found[agent] for agent in range(m)], dtype=np.float64)
 
 
-def _draw_links(figure: Any, places: Array, i: Any, j: Any, weight: Array) -> None:
-    """Lines in a few widths, and points half way that tell the weight."""
+def _draw_links(figure: Any, places: Array, i: Any, j: Any, weight: Array, directed: bool) -> None:
+    """Lines in a few widths, and points half way that tell the weight; arrows there, from j to i, if directed."""
     if not len(weight):
         return
     thickness = 0.8 + 5.2 * weight / weight.max() if len(weight) < 400 else np.full(len(weight), 0.8)
@@ -199,11 +204,19 @@ def _draw_links(figure: Any, places: Array, i: Any, j: Any, weight: Array) -> No
             hoverinfo="skip",
         )
     middle = (places[i] + places[j]) / 2
+    told = "agent %{customdata[0]} hears %{customdata[1]}"
+    told = told if directed else told.replace("agent", "agents").replace("hears", "and")
     figure.add_scatter(
         x=middle[:, 0],
         y=middle[:, 1],
         mode="markers",
-        marker={"size": 14, "opacity": 0},
+        marker=_arrows(places[i] - places[j]) if directed else {"size": 14, "opacity": 0},
         customdata=np.stack([i, j, weight], axis=1),
-        hovertemplate="agents %{customdata[0]} and %{customdata[1]}<br>weight %{customdata[2]:.4g}<extra></extra>",
+        hovertemplate=f"{told}<br>weight %{{customdata[2]:.4g}}<extra></extra>",
     )
+
+
+def _arrows(ways: Array) -> dict[str, Any]:
+    """Markers that point along these ways."""
+    angles = np.degrees(np.arctan2(ways[:, 0], ways[:, 1]))  # clockwise from straight up
+    return {"symbol": "arrow", "size": 11, "angle": angles, "color": theme.NEUTRAL}

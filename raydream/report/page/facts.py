@@ -176,10 +176,16 @@ def _network(run: Run) -> Network:
     topology = topology_of(run.config["topology"])
     assert topology is not None
     name = topology.name.replace("_", " ")
+    way = (
+        f"|λ₂| = {topology.second_eigenvalue:.6g}"
+        if topology.directed
+        else (f"λ₂ = {topology.second_eigenvalue:.6g}, λₘ = {round(topology.smallest_eigenvalue, 12) + 0.0:.6g}")
+    )
+    links = "directed links" if topology.directed else "links"
     return {
         "label": f"{name}, {topology.m} agents ({run.label})",
-        "facts": f"{name}: {topology.m} agents, {topology.edges} links; λ₂ = {topology.second_eigenvalue:.6g}, "
-        f"λₘ = {round(topology.smallest_eigenvalue, 12) + 0.0:.6g}, spectral gap δ = {topology.spectral_gap:.4g}.",
+        "facts": f"{name}: {topology.m} agents, {topology.edges} {links}; {way}, "
+        f"spectral gap δ = {topology.spectral_gap:.4g}.",
         "figures": {
             "network": bare(figures.network(topology)),
             "spectrum": bare(figures.spectrum(topology, **mixing_of(run))),

@@ -52,15 +52,27 @@ class Connection:
         self.listens = False  # whether something of this round is still to be heard
 
     def begin(
-        self, run: bytes, epoch: int, round: int, says: Buffers, hears: Buffers, place: int = INLINE, offer: bytes = b""
+        self,
+        run: bytes,
+        epoch: int,
+        round: int,
+        says: Buffers | None,
+        hears: Buffers | None,
+        place: int = INLINE,
+        offer: bytes = b"",
     ) -> None:
-        """Start a round; `place` says where in this actor's memory the rows lie, and `offer` is of new memory."""
-        length = sum(piece.nbytes for piece in says)
-        header = Header(run, epoch, self.me, round, length, place | (FRESH if offer else 0))
-        self._voice = [memoryview(HEADER.pack(*header) + offer), *(says if place == INLINE else ())]
-        self._ear, self._hears = [memoryview(self._header)], hears
-        self._expected = Header(run, epoch, self.peer, round, sum(piece.nbytes for piece in hears))
-        self.listens = True
+        """Start a round; `place` says where in this actor's memory the rows lie, and `offer` is of new memory.
+
+        None: nothing is said, or nothing heard, in this round.
+        """
+        if says is not None:
+            length = sum(piece.nbytes for piece in says)
+            header = Header(run, epoch, self.me, round, length, place | (FRESH if offer else 0))
+            self._voice = [memoryview(HEADER.pack(*header) + offer), *(says if place == INLINE else ())]
+        if hears is not None:
+            self._ear, self._hears = [memoryview(self._header)], hears
+            self._expected = Header(run, epoch, self.peer, round, sum(piece.nbytes for piece in hears))
+            self.listens = True
 
     def events(self) -> int:
         """What to wait for."""

@@ -59,9 +59,10 @@ class Links(Protocol):
         """Link with the neighbouring actors, by the contact of each."""
 
     def exchange(self, says: Mapping[int, Buffers], hears: Mapping[int, Buffers]) -> None:
-        """One round: send each of these neighbours its buffers, and fill those that are heard from it.
+        """One round: send these neighbours their buffers, and fill those that are heard from these.
 
-        Whoever is said something is heard from; neighbours that are not named take no part in the round.
+        Links may have a direction: one may be said something and not heard, or heard and told nothing. Neighbours that
+        are not named take no part in the round.
         """
 
     def deliver(self, epoch: int, round: int, sender: int, payload: Any) -> None:

@@ -73,13 +73,20 @@ class DirectLinks(Links):
         """One round: send each neighbour its buffers and fill those that are heard from it."""
         self.round += 1
         try:
-            near = {peer: pieces for peer, pieces in says.items() if self._links[peer].shares and _is_long(pieces)}
+            # What is laid into memory is free again when its readers have been heard; others are sent their frames.
+            near = {
+                peer: pieces
+                for peer, pieces in says.items()
+                if peer in hears and self._links[peer].shares and _is_long(pieces)
+            }
             laid = self._slots.lay(self.round, near, self._heard) if near else {}
-            for peer, pieces in says.items():
+            busy = {peer: self._links[peer] for peer in says.keys() | hears.keys()}
+            for peer, link in busy.items():
                 place, news = laid.get(peer, (INLINE, b""))
-                self._links[peer].begin(self.terms.run, self.epoch, self.round, pieces, hears[peer], place, news)
-            self._move({peer: self._links[peer] for peer in says})
-            self._heard |= dict.fromkeys(says, self.round)
+                ears = says.get(peer), hears.get(peer)
+                link.begin(self.terms.run, self.epoch, self.round, *ears, place, news)
+            self._move(busy)
+            self._heard |= dict.fromkeys(hears, self.round)
         except BaseException as error:
             self._hang_up()
             if isinstance(error, OSError):
