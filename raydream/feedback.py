@@ -48,33 +48,35 @@ def shown(wanted: bool | None) -> Iterator[None]:
 class Screen:
     """Standard error: one line that changes on a terminal, a line for each phase elsewhere.
 
-    A phase that is over at once is not shown.
+    Nobody waits longer than `after` seconds for the first word, and a phase that is over sooner is not shown.
     """
 
-    def __init__(self, after: float = 0.3) -> None:
+    def __init__(self, after: float = 0.2) -> None:
         self._after, self._terminal = after, sys.stderr.isatty()
-        self._shown = False
+        self._shown, self._text = False, ""
         self._lock = threading.Lock()
         self._waiting: threading.Timer | None = None
 
     def __call__(self, text: str) -> None:
         """Show it, if it lasts, in the place of what was shown."""
         with self._lock:
-            if self._waiting is not None:
-                self._waiting.cancel()
-            self._waiting = None
+            self._text = text
             if not text:
+                if self._waiting is not None:
+                    self._waiting.cancel()
+                self._waiting = None
                 self._clear()
-                return
-            self._waiting = threading.Timer(self._after, self._show, (text, sys.stderr))
-            self._waiting.daemon = True
-            self._waiting.start()
+            elif self._waiting is None:  # else what is to come next shows this text
+                self._waiting = threading.Timer(self._after, self._show, (sys.stderr,))
+                self._waiting.daemon = True
+                self._waiting.start()
 
-    def _show(self, text: str, stream: Any) -> None:
+    def _show(self, stream: Any) -> None:
         with self._lock:
             if self._waiting is not threading.current_thread():
                 return  # it is over
-            line = f"\r\x1b[K{text} ..." if self._terminal else f"raydream: {text}\n"
+            self._waiting = None
+            line = f"\r\x1b[K{self._text} ..." if self._terminal else f"raydream: {self._text}\n"
             print(line, end="", file=stream, flush=True)
             self._shown = self._terminal
 

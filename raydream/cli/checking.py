@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from raydream.cli.command import command
+from raydream.cli.command import LOADING, command
 from raydream.cli.options import Agents, DataName, ProblemName, ProblemSettings, problem_of
+from raydream.feedback import tell
 
 
 @command
@@ -21,6 +22,7 @@ def check(
 
     Example: raydream check --problem package.module:make
     """
+    tell(LOADING)
     import raydream
 
     verdict = raydream.check(problem_of(problem, data, agents, problem_set), seed=seed, thorough=thorough)

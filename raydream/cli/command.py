@@ -13,6 +13,8 @@ from raydream import __version__
 from raydream.errors import StudyWarning
 from raydream.feedback import Screen, telling
 
+LOADING = "loading libraries"  # the first thing that a command which takes long has to say
+
 app = typer.Typer(
     name="raydream",
     help="Decentralized nonconvex-strongly-concave minimax optimisation, every agent a Ray actor.",

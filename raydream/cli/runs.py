@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from raydream.cli.command import command
+from raydream.cli.command import LOADING, command
 from raydream.cli.options import (
     Address,
     Agents,
@@ -29,6 +29,7 @@ from raydream.cli.options import (
     problem_and_network,
 )
 from raydream.cli.tables import show_history
+from raydream.feedback import tell
 
 
 @command
@@ -71,6 +72,7 @@ def run(
 
     Example: raydream run --data a9a --topology-set self_weight=0.5 --set p=0.1 --set b=64 --set K=3
     """
+    tell(LOADING)
     import raydream
     from raydream import specs
     from raydream.storage.files import next_free
@@ -127,6 +129,7 @@ def resume(
 
     Example: raydream resume runs/dream-1 --iterations 500
     """
+    tell(LOADING)
     import raydream
 
     options = {"agents_per_actor": agents_per_actor, "links": links, "address": address, "placement": placement}

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from raydream.cli.command import command
+from raydream.cli.command import LOADING, command
 from raydream.cli.options import (
     Address,
     Agents,
@@ -31,6 +31,7 @@ from raydream.cli.options import (
     words,
 )
 from raydream.cli.tables import show_comparison, show_tuning
+from raydream.feedback import tell
 from raydream.studies.defaults import SEARCH, SPACE
 
 
@@ -71,6 +72,7 @@ def compare(
 
     Example: raydream compare --methods dream,gt-srvr --data a9a --set eta=0.1 --set gamma=1 --max-rounds 200
     """
+    tell(LOADING)
     import raydream
     from raydream import specs
     from raydream.backends.registry import BACKENDS
@@ -135,6 +137,7 @@ def study(
 
     Example: raydream study experiments/studies/figure_1_balanced.toml --directory runs/figure-1
     """
+    tell(LOADING)
     import raydream
 
     found = raydream.study(file, directory, workers=workers, address=address, progress=True)
@@ -176,6 +179,7 @@ def tune(
 
     Example: raydream tune --data a9a --budget 250000 --search halving --trials 27 --directory runs/a9a-tuning
     """
+    tell(LOADING)
     import raydream
     from raydream.storage.files import next_free
 

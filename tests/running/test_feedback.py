@@ -58,6 +58,38 @@ def test_a_phase_that_is_over_at_once_is_not_shown(monkeypatch):
     assert sys.stderr.getvalue() == "" and screen._waiting is None
 
 
+def test_short_phases_in_a_row_are_no_silence(monkeypatch):
+    """What is being done when the time is up is shown, however often that has changed."""
+    monkeypatch.setattr(sys, "stderr", Elsewhere())
+    timers = []
+
+    class Held:
+        """A timer that is up when the test says so."""
+
+        daemon = False
+
+        def __init__(self, seconds, function, arguments):
+            self.up = lambda: function(*arguments)
+            timers.append(self)
+
+        def start(self):
+            """Wait for the test."""
+
+        cancel = start
+
+    monkeypatch.setattr(feedback.threading, "Timer", Held)
+    with telling(Screen()):
+        for phase in ("loading libraries", "building", "reading a9a"):
+            tell(phase)
+        monkeypatch.setattr(feedback.threading, "current_thread", lambda: timers[0])
+        timers[0].up()
+        assert sys.stderr.getvalue() == "raydream: reading a9a\n" and len(timers) == 1
+        tell("starting Ray")
+        assert len(timers) == 2
+    timers[1].up()
+    assert sys.stderr.getvalue() == "raydream: reading a9a\n"
+
+
 def test_whoever_listens_already_goes_on_to():
     """A command's ear is not replaced by that of the run it starts."""
     heard = []
@@ -83,7 +115,7 @@ def test_a_command_says_what_it_does_before_it_does_it(monkeypatch, tmp_path):
     monkeypatch.setattr("raydream.cli.command.Screen", lambda: order.append)
     monkeypatch.chdir(tmp_path)
     CliRunner().invoke(app, ["run", "--data", "a9a"])
-    assert order[:2] == ["building robust-logistic on a9a", "built"]
+    assert order[:3] == ["loading libraries", "building robust-logistic on a9a", "built"]
 
 
 def test_reading_data_is_told(monkeypatch, tmp_path):
