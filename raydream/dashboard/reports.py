@@ -14,6 +14,7 @@ from raydream.report.tuning.page import page as tuning_page
 from raydream.storage.result import Result, load
 
 MOST = 200  # runs in one report
+MOST_BYTES = 500_000_000  # of a run's arrays: the report of longer ones is made where there is room for it
 
 
 def add_reports(server: Flask, jobs: Jobs) -> None:
@@ -71,5 +72,7 @@ def _result(watched: Watched) -> Result | None:
     """What a run left, if it is finished and its files are its own: links to other places are not followed."""
     files = [watched.folder / name for name in ("run.json", "history.csv", "arrays.npz")]
     if watched.live or not watched.sound or not all(file.is_file() and not file.is_symlink() for file in files):
+        return None
+    if files[-1].stat().st_size > MOST_BYTES:
         return None
     return load(watched.folder)

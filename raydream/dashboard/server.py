@@ -5,7 +5,6 @@ import secrets
 import socket
 import sys
 from pathlib import Path
-from typing import Any
 
 PORT = 8050
 
@@ -26,9 +25,8 @@ def serve(
     browser  whether to open that page
     """
     try:
-        import waitress
-
         from raydream.dashboard.app import make_app
+        from raydream.dashboard.door import Door
     except ImportError as error:
         raise RuntimeError(
             f"the dashboard needs {error.name}: install it with `pip install 'raydream[dashboard]'`."
@@ -55,7 +53,7 @@ def serve(
         file=sys.stderr,
         flush=True,
     )
-    server: Any = waitress.create_server(app.server, sockets=[listener], threads=8, ident=None)
+    server = Door(app.server, listener)
     if browser:
         import webbrowser
 

@@ -2,12 +2,13 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import re
 import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -15,11 +16,13 @@ from scipy.sparse import csr_array
 from raydream.checks import whole
 from raydream.types import Array, Indices
 
-_PACKED = {
-    b"\x1f\x8b": ("gzip", gzip.decompress),
-    b"BZh": ("bzip2", bz2.decompress),
-    b"\xfd7zXZ\x00": ("xz", lzma.decompress),
+_PACKED: dict[bytes, tuple[str, Any]] = {
+    b"\x1f\x8b": ("gzip", gzip.open),
+    b"BZh": ("bzip2", bz2.open),
+    b"\xfd7zXZ\x00": ("xz", lzma.open),
 }
+_LONGEST = 100  # times its packed length that a file may be: text such as this is 10 to 60 times as long
+_LEAST = 2**26  # bytes that every file may have
 _LARGEST_INDEX = 2**31 - 1
 _INDEX_DIGITS = 10
 
@@ -62,13 +65,24 @@ def contents(path: str | os.PathLike[str]) -> bytes:
 
 
 def unpack(data: bytes, origin: str) -> bytes:
-    """`data` without its compression, if it has one; `origin` says in errors where it came from."""
-    for magic, (kind, decompress) in _PACKED.items():
+    """`data` without its compression, if it has one; `origin` says in errors where it came from.
+
+    Of what becomes so long that it can be no data, no more is unpacked than is needed to find out.
+    """
+    for magic, (kind, open_packed) in _PACKED.items():
         if data.startswith(magic):
+            most = max(_LEAST, _LONGEST * len(data))
             try:
-                return decompress(data)
+                with open_packed(io.BytesIO(data)) as file:
+                    text: bytes = file.read(most + 1)
             except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as problem:
                 raise ValueError(f"`{origin}` is a damaged or truncated {kind} file; fetch it again.") from problem
+            if len(text) > most:
+                raise ValueError(
+                    f"`{origin}` unpacks to more than {most} bytes, {_LONGEST} times its length, as no data do; "
+                    "unpack it yourself if you trust it."
+                )
+            return text
     return data
 
 

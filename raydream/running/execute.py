@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from raydream.algorithms.method import kind_of
@@ -92,7 +93,8 @@ def execute(
 
 def gather(ended: Ended, plan: Plan, record: RunRecord) -> Result:
     """The result of a run of which `record` says how it was made."""
-    z_bar = mean(ended.last.arrays["Z"])
+    with np.errstate(all="ignore"):  # of a run that has diverged
+        z_bar = mean(ended.last.arrays["Z"])
     return Result(
         history=ended.recorder.table(),
         record=replace(

@@ -86,9 +86,11 @@ class Loop:
         return ended or ("completed", f"{last} iterations")
 
     def save(self) -> None:
-        """Write a checkpoint, where there is a place for it."""
+        """Write a checkpoint, where there is a place for it; of a state that is not finite there is none."""
         if self.folder is not None:
-            self.folder.checkpoint(Checkpoint(self.session.snapshot(), self.x_out, self.seconds, self.recorder.rows))
+            reached = Checkpoint(self.session.snapshot(), self.x_out, self.seconds, self.recorder.rows)
+            if reached.finite:
+                self.folder.checkpoint(reached)
 
     def _advance(self, first: int, stop: int, is_record: bool) -> Snapshot:
         """One block of iterations."""

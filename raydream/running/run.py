@@ -17,7 +17,7 @@ from raydream.running.execute import execute, gather
 from raydream.running.hook import Hook, OnRecord
 from raydream.running.parts import plan_again
 from raydream.specs import named_method
-from raydream.storage.checkpoint import Checkpoint, fingerprint
+from raydream.storage.checkpoint import Checkpoint
 from raydream.storage.describe import describe
 from raydream.storage.lock import locked
 from raydream.storage.reading import read_record
@@ -176,7 +176,7 @@ def _in_folder(
 def _checkpoint(folder: Path, plan: Plan, record: RunRecord) -> Checkpoint | None:
     """Where to go on from; None: from the beginning, as a run does that had not come to a checkpoint."""
     if (folder / "checkpoint" / "manifest.json").exists():
-        return Checkpoint.load(folder / "checkpoint", fingerprint(plan), plan.topology.m)
+        return Checkpoint.load(folder / "checkpoint", plan)
     if record.finished:
         raise ValueError(f"`directory` {str(folder)!r} has no checkpoint to go on from; run with `checkpoint_every`.")
     return None

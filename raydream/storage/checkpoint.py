@@ -6,21 +6,27 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
-from raydream.agents.ledger import Ledger
+from raydream.backends.form import state_form
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Snapshot
+from raydream.conditions.clock import CLOCK
+from raydream.conditions.loss import REMEMBERED
 from raydream.errors import CheckpointError
 from raydream.problems.protocol import Problem, unequal_sizes
-from raydream.storage.files import whole_file, write_json
+from raydream.storage.arrays import arrays_in
+from raydream.storage.fate import ledger_from_json
+from raydream.storage.fields import Fields
+from raydream.storage.files import opened, read_bytes, whole_file, write_json
 from raydream.storage.history import row_of, stacked_distances
 from raydream.topology import Topology
 from raydream.types import Array
 
 FORMAT = 1
+MOST_BYTES = 10_000_000  # of a manifest
+OF_CONDITIONS = "sim_"  # begins the names of arrays that are the conditions', and not the method's
 ADDED = ("problem elsewhere",)  # parts of the fingerprint that older checkpoints lack
 
 
@@ -35,6 +41,11 @@ class Checkpoint:
     x_out: Array
     seconds: float
     rows: list[dict[str, float]]
+
+    @property
+    def finite(self) -> bool:
+        """Whether there is something to go on from: a run that has diverged comes to no other end."""
+        return all(bool(np.isfinite(array).all()) for array in self.snapshot.arrays.values())
 
     def save(self, folder: Path, fingerprint: dict[str, str]) -> None:
         """Write the arrays, then the manifest that makes them count, then remove what came before."""
@@ -66,38 +77,74 @@ class Checkpoint:
                 old.unlink(missing_ok=True)
 
     @classmethod
-    def load(cls, folder: Path, fingerprint: dict[str, str], agents: int) -> "Checkpoint":
+    def load(cls, folder: Path, plan: Plan) -> "Checkpoint":
         """The checkpoint of this very run, or one sentence about what is wrong with it."""
         try:
-            manifest = json.loads((folder / "manifest.json").read_text())
-            if manifest["format"] != FORMAT:
-                raise CheckpointError(f"{folder} has format {manifest['format']}; this version reads format {FORMAT}.")
-            content = (folder / Path(manifest["file"]).name).read_bytes()
-            found = hashlib.sha256(content).hexdigest()
-            if found != manifest["sha256"]:
-                raise CheckpointError(
-                    f"{folder / manifest['file']} is damaged: its SHA-256 is {found[:12]}..., not the manifest's."
-                )
-            for part, wanted in fingerprint.items():
-                known = manifest["fingerprint"].get(part, wanted if part in ADDED else None)
-                if known != wanted:
-                    raise CheckpointError(f"{folder} belongs to another run: its {part.split()[0]} differs.")
-            with np.load(io.BytesIO(content), allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            state = {name[6:]: array for name, array in arrays.items() if name.startswith("state_")}
-            if any(len(array) != agents for array in state.values()):
-                raise CheckpointError(f"{folder} does not hold one row for each of the {agents} agents.")
-            table = arrays["history"]
-            distances = arrays.get("distances", [None] * len(table))
-            rows: list[dict[str, float]] = [
-                row_of(manifest["columns"], *pair) for pair in zip(table, distances, strict=True)
-            ]
-            snapshot = Snapshot(int(manifest["iteration"]), Ledger(**manifest["ledger"]), state)
-            return cls(snapshot, arrays["x_out"], float(manifest["seconds"]), rows)
+            manifest = Fields("manifest.json", json.loads(read_bytes(folder / "manifest.json", MOST_BYTES)))
+            arrays = _checked_arrays(folder, manifest, fingerprint(plan))
+            return cls._read(folder, manifest, arrays, plan)
         except CheckpointError:
             raise
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile) as error:
-            raise CheckpointError(f"{folder} holds no readable checkpoint ({type(error).__name__}: {error}).") from None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, MemoryError) as error:
+            why = f"{type(error).__name__}: {str(error).rstrip('.')}"
+            raise CheckpointError(f"{folder} holds no readable checkpoint ({why}).") from None
+
+    @classmethod
+    def _read(cls, folder: Path, manifest: Fields, arrays: dict[str, Array], plan: Plan) -> "Checkpoint":
+        state = {name[6:]: array for name, array in arrays.items() if name.startswith("state_")}
+        _check_state(folder, state, plan)
+        x_out = arrays["x_out"]
+        if x_out.shape != plan.start[0].shape or x_out.dtype != plan.dtype or not np.isfinite(x_out).all():
+            raise CheckpointError(f"{folder} has an x_out that is no point of this problem.")
+        iteration, table, columns = manifest.whole("iteration"), arrays["history"], manifest.list("columns")
+        if table.shape[1:] != (len(columns),) or not all(isinstance(name, str) for name in columns):
+            raise CheckpointError(f"{folder} has a history of shape {table.shape} for {len(columns)} columns.")
+        distances = arrays.get("distances", [None] * len(table))
+        rows: list[dict[str, float]] = [row_of(columns, *pair) for pair in zip(table, distances, strict=True)]
+        if not all(0 <= row["iteration"] <= iteration for row in rows):
+            raise CheckpointError(f"{folder} has a history that does not end at iteration {iteration}.")
+        snapshot = Snapshot(iteration, ledger_from_json(manifest.inner("ledger")), state)
+        return cls(snapshot, x_out, float(manifest.number("seconds")), rows)
+
+
+def _checked_arrays(folder: Path, manifest: Fields, fingerprint: dict[str, str]) -> dict[str, Array]:
+    """The arrays that a manifest speaks of, where it is this run's and they are as they were written."""
+    if manifest.whole("format") != FORMAT:
+        raise CheckpointError(f"{folder} has format {manifest.whole('format')}; this version reads format {FORMAT}.")
+    name = Path(manifest.text("file")).name
+    with opened(folder / name) as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != manifest.text("sha256"):
+            raise CheckpointError(f"{folder / name} is damaged: its SHA-256 is {found[:12]}..., not the manifest's.")
+        known = manifest.texts("fingerprint")
+        for part, wanted in fingerprint.items():
+            if known.get(part, wanted if part in ADDED else None) != wanted:
+                raise CheckpointError(f"{folder} belongs to another run: its {part.split()[0]} differs.")
+        return arrays_in(file)
+
+
+def _check_state(folder: Path, state: dict[str, Array], plan: Plan) -> None:
+    """Refuse a state that this method cannot have between two steps of this run."""
+    wanted, m = state_form(plan), plan.topology.m
+    if plan.conditions is not None:
+        wanted[CLOCK] = (), np.dtype(np.float64)
+        links = max(len(those) for those in plan.topology.neighbours) + 1
+        wanted |= {name: ((links,), np.dtype(np.uint8)) for name in REMEMBERED.values() if name in state}
+    if lacking := wanted.keys() - state.keys():
+        raise CheckpointError(f"{folder} lacks the array {min(lacking)!r} of the state.")
+    for name, array in state.items():
+        shape, kind = wanted.get(name, (array.shape[1:], array.dtype))
+        if name not in wanted and not (name.startswith(OF_CONDITIONS) and plan.conditions is not None):
+            raise CheckpointError(f"{folder} has an array {name!r} that is no part of the state.")
+        if array.shape[:1] != (m,):
+            raise CheckpointError(f"{folder} does not hold one row for each of the {m} agents.")
+        if array.shape[1:] != shape or array.dtype != kind:
+            raise CheckpointError(
+                f"{folder} has {name!r} of shape {array.shape} and {array.dtype}, where {(m, *shape)} and {kind} are "
+                "expected."
+            )
+        if not np.isfinite(array).all():
+            raise CheckpointError(f"{folder} has numbers that are not finite in {name!r}.")
 
 
 def fingerprint(plan: Plan) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from typing import TypedDict
 
+from raydream.agents.ledger import Ledger
 from raydream.backends.protocol import Place, Recovery
 from raydream.errors import RecordError
 from raydream.storage.fields import Fields
@@ -59,6 +60,11 @@ def driver_from_json(found: Fields) -> Driver:
         return {"host": found.text("host", ""), "pid": found.whole("pid", 0, 2**31)}
     except RecordError:
         return {"host": found.text("host", ""), "pid": 0}
+
+
+def ledger_from_json(found: Fields) -> Ledger:
+    counts = {name: found.whole(name, most=None) for name in vars(Ledger()) if name != "dropped"}
+    return Ledger(**counts, dropped=found.whole("dropped", most=None, usual=0))
 
 
 def least_primal_from_json(found: Fields) -> LeastPrimal:

@@ -1,7 +1,9 @@
 """Files that appear whole or not at all, and JSON in the one way that this package writes it."""
 
+import io
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,3 +41,27 @@ def write_json(path: Path, record: Any, durable: bool = True) -> None:
 def next_free(folder: Path, stem: str) -> Path:
     """folder/stem-1, -2, ...: the first that does not exist."""
     return next(path for number in count(1) if not (path := folder / f"{stem}-{number}").exists())
+
+
+def opened(path: Path, *, follow: bool = True) -> io.BufferedReader:
+    """A plain file, open for reading; no pipe and no device, which might keep one waiting or reading for ever.
+
+    follow  whether a link to a plain file will do
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW))
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(f"{path.name} is not a plain file")
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """All of a plain file that is not longer than `most` bytes."""
+    with opened(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"{path.name} is longer than {most} bytes")
+    return content

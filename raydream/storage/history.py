@@ -1,16 +1,22 @@
 """A history's rows while a run lasts: the numbers of each record, and how far each agent was from the mean."""
 
+import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from raydream.columns import RECORDED, column, missing, with_conditional
+from raydream.storage.files import read_bytes
 from raydream.types import Array
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_BYTES = 500_000_000  # of a history.csv
+MOST_CELLS = 50_000_000  # numbers of one, at 8 bytes each
 
 
 class Row(dict[str, float]):
@@ -66,3 +72,25 @@ def filled(table: "pd.DataFrame") -> "pd.DataFrame":
         return table
     ordered = [*with_conditional(RECORDED, table.columns), *table.columns]
     return table.reindex(columns=[*dict.fromkeys(ordered)])
+
+
+def check_cells(lines: bytes, columns: int = 1) -> None:
+    """Refuse lines that would become more numbers than a history has; every line has so many columns at least."""
+    cells = max(lines.count(b","), lines.count(b"\n") * max(columns, lines.partition(b"\n")[0].count(b",")))
+    if cells > MOST_CELLS:
+        raise ValueError(f"history.csv has more than {MOST_CELLS} numbers")
+
+
+def read_history(path: Path) -> "pd.DataFrame":
+    """history.csv as a table of numbers."""
+    import pandas as pd
+
+    content = read_bytes(path, MOST_BYTES)
+    check_cells(content)
+    table = pd.read_csv(io.BytesIO(content))
+    if not isinstance(table.index, pd.RangeIndex):  # what goes beyond the names becomes an index
+        raise ValueError("history.csv has lines that are longer than the first")
+    for name, kind in table.dtypes.items():
+        if kind.kind not in "iuf":
+            raise ValueError(f"history.csv's column {ascii(name)[:60]} holds something else than numbers")
+    return filled(table)

@@ -21,6 +21,7 @@ from raydream.storage.fate import (
     Lyapunov,
     driver_from_json,
     least_primal_from_json,
+    ledger_from_json,
     lyapunov_from_json,
     place_from_json,
     recoveries_from_json,
@@ -245,7 +246,7 @@ class RunRecord:
             versions=found.texts("versions"),
             outcome=found.text("outcome", options=(*FINISHED, *UNFINISHED)),
             reason=found.text("reason", ""),
-            ledger=_ledger_from_json(found.inner("ledger")) if found.has("ledger") else None,
+            ledger=ledger_from_json(found.inner("ledger")) if found.has("ledger") else None,
             recoveries=recoveries_from_json(found),
             places=[place_from_json(one) for one in found.objects("places")],
             driver=driver_from_json(found.inner("driver")) if found.has("driver") else None,
@@ -283,11 +284,6 @@ def _constants_from_json(found: Fields) -> dict[str, float] | None:
         return found.numbers("constants") if found.has("constants") else None
     except RecordError:
         return None
-
-
-def _ledger_from_json(found: Fields) -> Ledger:
-    counts = {name: found.whole(name, most=None) for name in vars(Ledger()) if name != "dropped"}
-    return Ledger(**counts, dropped=found.whole("dropped", most=None, usual=0))
 
 
 def _spec_to_json(spec: Spec | None) -> dict[str, Any] | None:

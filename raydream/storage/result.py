@@ -1,18 +1,19 @@
 """What a run leaves behind: history, arrays, outcome, ledger, configuration; saved and loaded without pickle."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from raydream.agents.ledger import Ledger
 from raydream.backends.protocol import Recovery
 from raydream.errors import RecordError
+from raydream.storage.arrays import read_arrays
 from raydream.storage.files import whole_file, write_json
-from raydream.storage.history import filled, table_to_csv
+from raydream.storage.history import read_history, table_to_csv
 from raydream.storage.reading import read_record
 from raydream.storage.record import RunRecord
 from raydream.types import Array
@@ -110,8 +111,6 @@ class Result:
 
 def load(directory: str | os.PathLike[str]) -> Result:
     """The result saved in a run directory."""
-    import pandas as pd
-
     folder = Path(directory)
     for name in ("run.json", "history.csv", "arrays.npz"):
         if not (folder / name).is_file():
@@ -120,11 +119,10 @@ def load(directory: str | os.PathLike[str]) -> Result:
     if record.ledger is None:
         raise RecordError(f"`directory` holds no readable run: {str(folder)!r} has no result (it is {record.outcome}).")
     try:
-        history = filled(pd.read_csv(folder / "history.csv"))
-        with open(folder / "arrays.npz", "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_arrays(folder / "arrays.npz")
+        _check_shapes(record, arrays)
         return Result(
-            history=history,
+            history=read_history(folder / "history.csv"),
             record=replace(record, driver=None),
             x_bar=arrays["x_bar"],
             y_bar=arrays["y_bar"],
@@ -132,5 +130,18 @@ def load(directory: str | os.PathLike[str]) -> Result:
             arrays={name[6:]: array for name, array in arrays.items() if name.startswith("state_")},
             distances=arrays.get("distances"),
         )
-    except (ValueError, KeyError, TypeError, OSError, BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, OSError) as error:
         raise RecordError(f"`directory` holds no readable run: {str(folder)!r} is damaged ({error}).") from error
+
+
+def _check_shapes(record: RunRecord, arrays: Mapping[str, Array]) -> None:
+    """Refuse arrays that are not of this run's problem."""
+    problem = record.problem
+    wanted = {"x_bar": (problem.dim_x,), "y_bar": (problem.dim_y,), "x_out": (problem.dim_x,)}
+    for name, shape in wanted.items():
+        if arrays[name].shape != shape:
+            raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")
+    for name, array in arrays.items():
+        rows = array.shape[1:2] if name == "distances" else array.shape[:1]
+        if (name == "distances" or name.startswith("state_")) and rows != (problem.agents,):
+            raise ValueError(f"{name} has shape {array.shape}, which is not that of {problem.agents} agents")

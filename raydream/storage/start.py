@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from raydream.errors import RecordError
+from raydream.storage.arrays import read_arrays
 from raydream.storage.files import whole_file
 from raydream.types import Array
 
@@ -18,5 +20,8 @@ def read_start(folder: Path) -> tuple[Array, Array] | None:
     """(x0, y0), or None where the start was the problem's own."""
     if not (folder / "start.npz").exists():
         return None
-    with open(folder / "start.npz", "rb") as raw, np.load(raw, allow_pickle=False) as file:
-        return file["x0"], file["y0"]
+    try:
+        found = read_arrays(folder / "start.npz")
+        return found["x0"], found["y0"]
+    except (OSError, ValueError, KeyError) as error:
+        raise RecordError(f"`directory` {str(folder)!r} has a start.npz that cannot be read ({error}).") from None

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, vstack
 
-from raydream.data import load, read_libsvm, split, store, synthetic
+from raydream.data import libsvm, load, read_libsvm, split, store, synthetic
 from raydream.data.libsvm import Rows, careful, contents, parse, quick
 from raydream.types import Array
 
@@ -70,6 +71,20 @@ def test_a_file_is_read_as_written(tmp_path: Path) -> None:
     assert matrix.has_canonical_format
     np.testing.assert_array_equal(matrix.toarray(), DENSE)
     np.testing.assert_array_equal(labels, SIGNS)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_file_that_unpacks_without_end_is_refused(tmp_path, pack, monkeypatch):
+    """Zeros pack to next to nothing; of what they unpack to, little more is made than a data set may have."""
+    monkeypatch.setattr(libsvm, "_LEAST", 2**16)
+    (tmp_path / "trap").write_bytes(pack(bytes(2**25)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"trap` unpacks to more than \d+ bytes, 100 times its length"):
+            read_libsvm(tmp_path / "trap")
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from raydream.columns import COSTS
+from raydream.storage.files import opened
+from raydream.storage.history import MOST_BYTES, check_cells
 from raydream.types import Array
 
 Stamp = tuple[int, int, int] | None  # of a file: which, how long, when
@@ -34,7 +36,7 @@ def read_json(path: Path, stamp: Stamp) -> dict[str, Any]:
     if stamp[1] > MOST_JSON:
         return {"damaged": f"{path.name} is too large"}
     try:
-        with _opened(path) as file:
+        with opened(path, follow=False) as file:
             found = json.loads(file.read(MOST_JSON + 1))
     except (OSError, ValueError, RecursionError, MemoryError):
         return {"damaged": f"{path.name} cannot be read"}
@@ -44,7 +46,7 @@ def read_json(path: Path, stamp: Stamp) -> dict[str, Any]:
 def read_end(path: Path, most: int) -> str:
     """The last bytes of a text file."""
     try:
-        with _opened(path) as file:
+        with opened(path, follow=False) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - most))
             return file.read(most).decode(errors="replace")
     except OSError:
@@ -54,7 +56,7 @@ def read_end(path: Path, most: int) -> str:
 class Growing:
     """A text file that grows: only lines that are new and whole are read, all of them if the file is another one."""
 
-    most = 2_000_000_000  # bytes that are read
+    most = MOST_BYTES  # that are read
 
     def __init__(self, path: Path) -> None:
         self.readable = True
@@ -89,7 +91,7 @@ class Growing:
         self.forget()
 
     def _read_on(self) -> bool:
-        with _opened(self._path) as file:
+        with opened(self._path, follow=False) as file:
             file.seek(self._read - len(self._last))
             if file.read(len(self._last)) != self._last:  # another file in its place
                 self._begin_again()
@@ -117,6 +119,7 @@ class Tail(Growing):
     def append(self, lines: bytes) -> None:
         """Further rows, after the names of the columns."""
         names = list(self.columns) or None
+        check_cells(lines, len(self.columns))
         table = pd.read_csv(io.BytesIO(lines), names=names, header=None if names else 0, dtype=np.float64)
         new = {str(name): table[name].to_numpy() for name in table.columns}
         counted = np.isfinite(new["iteration"]).all() if "iteration" in new else False
@@ -125,15 +128,3 @@ class Tail(Growing):
         self.columns = {
             name: np.concatenate([self.columns[name], more]) if names else more for name, more in new.items()
         }
-
-
-def _opened(path: Path) -> io.BufferedReader:
-    """A plain file, open for reading; neither a link nor a pipe, which might keep one waiting for ever."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(f"{path.name} is not a plain file")
-        return os.fdopen(handle, "rb")
-    except BaseException:
-        os.close(handle)
-        raise
