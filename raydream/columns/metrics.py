@@ -33,8 +33,8 @@ class Point:
         primal: bool = True,
     ) -> None:
         self.problem, self.arrays, self._tolerance, self._primal = problem, arrays, tolerance, primal
-        z_bar = lent(mean(arrays["Z"]))
-        self.x_bar, self.y_bar = z_bar[: problem.dim_x], z_bar[problem.dim_x :]
+        self.z_bar = lent(mean(arrays["Z"]))
+        self.x_bar, self.y_bar = self.z_bar[: problem.dim_x], self.z_bar[problem.dim_x :]
 
     @property
     def P(self) -> float:
@@ -74,9 +74,12 @@ def mean(V: Array) -> Array:
     return np.asarray(V.mean(axis=0, dtype=np.float64))
 
 
-def spread(V: Array | None) -> float:
-    """||V - 1 v_bar||^2, or NaN where there is no V."""
-    return float("nan") if V is None else float(np.sum((V - mean(V)) ** 2))
+def spread(V: Array | None, middle: Array | None = None) -> float:
+    """||V - 1 v_bar||^2, or NaN where there is no V; v_bar may be given."""
+    if V is None:
+        return float("nan")
+    apart = V - (mean(V) if middle is None else middle)
+    return float(np.sum(np.square(apart, out=apart)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +100,7 @@ METRICS = (
     ),
     Measured(
         name="consensus", kind="metric", label="consensus error ‖Z − 1z̄‖²", short="consensus", log=True,
-        measure=lambda at: spread(at.arrays["Z"]),
+        measure=lambda at: spread(at.arrays["Z"], at.z_bar),
     ),
     Measured(
         name="tracking", kind="metric", label="tracking error ‖S − 1s̄‖²", short="tracking", log=True,

@@ -59,7 +59,7 @@ class RobustLogisticRegression(DealtRows):
         self.radius = 1.0 if scaling == "paper" else float(np.sqrt(self.total))
         self.constraint = Simplex(self.radius)
         self.penalty = SaturatingPenalty(not_negative("theta", theta), positive("nu", nu))
-        self._whole = RobustLogisticShard(self.features, self.labels, 0, self.total, self.radius, self.penalty)
+        self._whole = AllSamples(self.features, self.labels, 0, self.total, self.radius, self.penalty)
 
     def local(self, i: int) -> LocalProblem:
         """The samples of agent i."""
@@ -144,7 +144,12 @@ class RobustLogisticShard:
 
     def losses(self, x: Array) -> Array:
         """l_ij(x) for every sample of the shard."""
-        return _logistic(self.features @ x)
+        return self.margins_and_losses(x)[1]
+
+    def margins_and_losses(self, x: Array) -> tuple[Array, Array]:
+        """b_ij a_ij'x and l_ij(x) for every sample of the shard."""
+        margins: Array = self.features @ x
+        return margins, _logistic(margins)
 
     def value(self, x: Array, y: Array) -> float:
         """f_i(x, y)."""
@@ -156,10 +161,10 @@ class RobustLogisticShard:
         """The mean gradient over the batch (repeated samples add up), or of f_i."""
         if batch is None:
             own = slice(self.offset, self.offset + self.samples)
-            margins, scale = self.features @ x, self.radius / self.samples
+            (margins, losses), scale = self.margins_and_losses(x), self.radius / self.samples
             gx = self.features.T @ (-scale * y[own] * expit(-margins))
             gy = self.radius / self.total - y
-            gy[own] += scale * _logistic(margins)
+            gy[own] += scale * losses
         else:
             places, rows = np.asarray(batch) + self.offset, Taken(self.features, batch)
             margins, scale = rows.dot(x), self.radius / rows.count
@@ -167,6 +172,26 @@ class RobustLogisticShard:
             gy = self.radius / self.total - y
             np.add.at(gy, places, scale * _logistic(margins))
         return gx + self.penalty.gradient(x), gy
+
+
+class AllSamples(RobustLogisticShard):
+    """The samples of all agents. P, its gradient and the dual gap ask for the losses at the same x: the last are kept.
+
+    (They are most of what a record costs.)
+    """
+
+    _last: tuple[bytes, tuple[Array, Array]] | None = None
+
+    def margins_and_losses(self, x: Array) -> tuple[Array, Array]:
+        """As for any shard, not to be written to."""
+        asked, last = x.tobytes(), self._last
+        if last is None or last[0] != asked:
+            last = asked, super().margins_and_losses(x)
+            self._last = last
+        return last[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_last"}
 
 
 def _logistic(margins: Array) -> Array:

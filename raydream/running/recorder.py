@@ -11,7 +11,7 @@ from raydream.backends.protocol import Snapshot
 from raydream.columns import RECORDED, names, with_conditional
 from raydream.columns.evaluation import Evaluation
 from raydream.columns.lyapunov import add_lyapunov, pieces
-from raydream.columns.metrics import Point, mean, measured
+from raydream.columns.metrics import Point, measured
 from raydream.columns.own import Metric
 from raydream.conditions.clock import CLOCK
 from raydream.problems.protocol import Problem
@@ -61,7 +61,7 @@ class Recorder:
                 row |= pieces(here, self._shards, self._eta)
             before = self.rows[-1]["evaluation_seconds"] if self.rows else 0.0
             self.rows.append(row)
-            self._keep_distances(row, snapshot.arrays["Z"])
+            self._keep_distances(row, snapshot.arrays["Z"], here.z_bar)
         row["evaluation_seconds"] = before + time.perf_counter() - began
         return row
 
@@ -106,13 +106,13 @@ class Recorder:
         """One row per record and one column per agent, if they were kept."""
         return stacked_distances(self.rows)
 
-    def _keep_distances(self, row: Row, Z: Array) -> None:
+    def _keep_distances(self, row: Row, Z: Array, z_bar: Array) -> None:
         """Measure them while there is room; the first record too many drops them all.
 
         What counts is what is recorded, not what is planned: a resumed run, which may be longer, comes to the same.
         """
         if len(self.rows) * len(Z) <= MOST_DISTANCES:
-            row.distances = np.linalg.norm(Z - mean(Z), axis=1)
+            row.distances = np.linalg.norm(Z - z_bar, axis=1)
         elif (len(self.rows) - 1) * len(Z) <= MOST_DISTANCES:
             for earlier in self.rows:
                 if isinstance(earlier, Row):
