@@ -12,6 +12,7 @@ import typer
 from raydream import __version__
 from raydream.errors import StudyWarning
 from raydream.feedback import Screen, telling
+from raydream.interrupt import exit_code, terminable
 
 LOADING = "loading libraries"  # the first thing that a command which takes long has to say
 
@@ -32,12 +33,15 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def plainly(command: Callable[..., None]) -> Callable[..., None]:
-    """A user's mistake becomes one sentence and exit code 2; RAYDREAM_TRACEBACK=1 shows where it arose."""
+    """A user's mistake becomes one sentence and exit code 2; RAYDREAM_TRACEBACK=1 shows where it arose.
+
+    SIGTERM is like Ctrl-C.
+    """
 
     @functools.wraps(command)
     def wrapped(*arguments: Any, **options: Any) -> None:
         try:
-            with warnings.catch_warnings(), telling(Screen()):
+            with warnings.catch_warnings(), terminable(), telling(Screen()):
                 warnings.simplefilter("always", StudyWarning)
                 warnings.showwarning = _one_sentence
                 command(*arguments, **options)
@@ -48,7 +52,7 @@ def plainly(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(2) from None
         except KeyboardInterrupt as stop:
             print(f"raydream: {stop or 'interrupted'}", file=sys.stderr)
-            raise typer.Exit(130) from None
+            raise typer.Exit(exit_code()) from None
 
     return wrapped
 

@@ -1,11 +1,14 @@
 """report and dashboard."""
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from raydream.cli.command import command
+from raydream.errors import Interrupted
+from raydream.interrupt import terminated
 
 
 @command
@@ -47,4 +50,7 @@ def dashboard(
     """
     from raydream.dashboard import serve
 
-    serve(root, host=host, port=port, page=page, browser=browser)
+    with contextlib.suppress(KeyboardInterrupt):
+        serve(root, host=host, port=port, page=page, browser=browser)
+    if terminated():
+        raise Interrupted("the dashboard has ended; runs go on")

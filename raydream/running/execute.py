@@ -13,8 +13,8 @@ from raydream.backends.protocol import Backend, Place, Recovery, Session, Snapsh
 from raydream.columns.metrics import mean
 from raydream.errors import Interrupted
 from raydream.feedback import shown
+from raydream.interrupt import StopRequest
 from raydream.running.hook import Hook
-from raydream.running.interrupt import StopRequest
 from raydream.running.loop import Loop
 from raydream.running.progress import Iterations
 from raydream.running.recorder import Recorder
@@ -62,12 +62,11 @@ def execute(
     """
     told, outcome = hook or Hook(None), ""
     # One BLAS thread on every backend: threaded sums have other bits.
-    with StopRequest() as request, threadpool_limits(1, "blas"):
+    with StopRequest() as request, threadpool_limits(1, "blas"), _noting_failure(folder):
         with shown(progress):
             session = backend.open(plan)
         try:
             with (
-                _noting_failure(folder),
                 told.around(lambda: outcome),
                 Iterations(kind_of(plan.method).__name__, settings.iterations, progress) as bar,
             ):
@@ -127,9 +126,10 @@ def _noting_failure(folder: RunDirectory | None) -> Iterator[None]:
         return
     try:
         yield
-    except Interrupted as stop:
-        folder.leave("stopped", str(stop))
-        raise Interrupted(f"{stop}; go on with: raydream resume {folder.folder}") from None
+    except KeyboardInterrupt as stop:
+        text = str(stop) or "stopped at once"
+        folder.leave("stopped", text)
+        raise Interrupted(f"{text}; {hint}" if (hint := folder.hint) else text) from None
     except BaseException as error:
         folder.leave("failed" if isinstance(error, Exception) else "stopped", str(error) or type(error).__name__)
         raise

@@ -11,8 +11,8 @@ from raydream.agents.streams import Streams
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Keep, Session, Snapshot
 from raydream.errors import Interrupted
+from raydream.interrupt import StopRequest
 from raydream.running.hook import Hook
-from raydream.running.interrupt import StopRequest
 from raydream.running.recorder import Recorder
 from raydream.running.schedule import Every, Schedule
 from raydream.running.stopping import reached
@@ -64,7 +64,7 @@ class Loop:
         self.bar.update(self.done)
 
     def run(self, request: StopRequest) -> tuple[str, str]:
-        """Iterate until the end, a limit, a target, divergence or Ctrl-C; say which."""
+        """Iterate until the end, a limit, a target, divergence, Ctrl-C or SIGTERM; say which."""
         ended = None
         if self.done < 0:
             ended = self._record(self._timed(lambda: self.session.init(self.recorder.names)))
@@ -104,7 +104,7 @@ class Loop:
         return report
 
     def _look_at(self, request: StopRequest) -> None:
-        """Say how far the run is; after Ctrl-C, or where somebody wants it: save, and leave."""
+        """Say how far the run is; after Ctrl-C or SIGTERM, or where somebody wants it: save, and leave."""
         wanted = request.wanted
         if self.folder is not None:
             self.folder.tell(self.done, self.seconds, self.session.recoveries, self.session.places)

@@ -89,6 +89,11 @@ class RunDirectory:
         """Whether somebody has put the file `stop` there."""
         return (self.folder / "stop").exists()
 
+    @property
+    def hint(self) -> str:
+        """How to go on with the run that is here; nothing where there is none."""
+        return f"go on with: raydream resume {self.folder}" if (self.folder / "run.json").exists() else ""
+
     def leave(self, outcome: str, reason: str) -> None:
         """Say that the run ended before its end; what was there before it began stays as it was."""
         self._forget_stop()

@@ -78,18 +78,42 @@ def test_a_run_with_a_ray_of_its_own_is_quiet_and_leaves_nothing(tmp_path, start
     assert not leftovers(process.pid)
 
 
-def test_ctrl_c_checkpoints_says_how_to_go_on_and_exits_130(tmp_path, start):
-    """The resumed run has the bits of one that was never interrupted."""
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_checkpoints_says_how_to_go_on_and_gives_its_code(tmp_path, start, sent, code):
+    """Ctrl-C, and what Slurm or Kubernetes sends: the resumed run has the bits of one that was never interrupted."""
     process = start(LONG)
     wait_until(lambda: checkpoint_of(tmp_path) > 0)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert "raydream: stopped after" in err and "go on with: raydream resume r" in err
     assert not leftovers(process.pid)
     done = checkpoint_of(tmp_path)
     assert f"stopped after {done} iterations" in err
     assert_same_bits(rd.resume(tmp_path / "r", iterations=done + 30, backend="local"), uninterrupted(done + 30))
+
+
+@pytest.mark.parametrize("phase", ["starting Ray with", "starting 2 actors"])
+def test_a_run_that_starts_stops_at_once(tmp_path, start, phase):
+    """While Ray starts, and while the actors do: one sentence, and nothing of it is left, not even the directory."""
+    process = start(LONG)
+    for line in process.stderr:
+        if phase in line:
+            break
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 143
+    assert re.fullmatch(r"raydream: stopped (before it had begun|while its actors were starting)", *without_phases(err))
+    assert not leftovers(process.pid) and not (tmp_path / "r").exists()
+
+
+def test_a_dashboard_ends_at_sigterm(tmp_path, start):
+    """With a sentence and the code of the signal."""
+    process = start(["dashboard", str(tmp_path), "--port", "0"])
+    process.stderr.readline()
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err.splitlines()[-1]) == (143, "raydream: the dashboard has ended; runs go on")
 
 
 def test_a_killed_driver_leaves_no_process_and_its_run_goes_on(tmp_path, start):
@@ -101,9 +125,9 @@ def test_a_killed_driver_leaves_no_process_and_its_run_goes_on(tmp_path, start):
     wait_until(lambda: not [thing for thing in leftovers(process.pid) if thing.startswith("process")])
     done = checkpoint_of(tmp_path)
     assert_same_bits(rd.resume(tmp_path / "r", iterations=done + 30, backend="local"), uninterrupted(done + 30))
-    from raydream.backends.ray.runtime import _folder
+    from raydream.backends.ray.cluster.folders import private_folder
 
-    with _folder():
+    with private_folder():
         assert not leftovers(process.pid)
 
 

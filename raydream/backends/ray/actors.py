@@ -9,14 +9,20 @@ import ray
 
 from raydream.backends.protocol import Place, Plan
 from raydream.backends.ray.agent import Agent, Failure, Whereabouts
-from raydream.backends.ray.calls import Question
+from raydream.backends.ray.calls import Question, heed_soon
 from raydream.backends.ray.hang import Hang, diagnosed
 from raydream.backends.ray.links import LINKS, Terms
 from raydream.backends.ray.placement import CONTROL, Placement
 from raydream.backends.ray.routing import Router
 from raydream.feedback import tell
+from raydream.interrupt import heed
 
 LOOPBACK = "127.0.0.1"
+
+
+def heed_now() -> None:
+    """While actors start there is nothing to keep: whoever wants the run to stop does not wait."""
+    heed(doing="while its actors were starting")
 
 
 class Actors:
@@ -57,15 +63,20 @@ class Actors:
         ]
 
     def ask(
-        self, call: Callable[[Any, int], Any], numbers: Iterable[int] | None = None, told: str = ""
+        self,
+        call: Callable[[Any, int], Any],
+        numbers: Iterable[int] | None = None,
+        told: str = "",
+        watch: Callable[[], None] = heed_soon,
     ) -> dict[int, Any]:
         """What call(handle, number) brings from each of these actors; `ActorsBroken` where some are lost.
 
-        told  what to say of how many have answered
+        told   what to say of how many have answered
+        watch  is called while they are waited for
         """
         asked = self.handles if numbers is None else numbers
         calls = {call(self.handles[number], number): number for number in asked}
-        return Question(calls, self.router, self._tell_to_stop, self._diagnosed, told).answers()
+        return Question(calls, self.router, self._tell_to_stop, self._diagnosed, told, watch).answers()
 
     def restart(self, lost: Iterable[int]) -> None:
         """End these, start and build all that are missing, and link everybody anew."""
@@ -76,8 +87,8 @@ class Actors:
                 self.handles[number] = self._placement.start(number, Agent, number, self._links, self._terms)
         fresh = [number for number in self.handles if number not in self._built]
         tell(f"starting {len(fresh)} actors")
-        self._where |= self.ask(lambda actor, number: actor.where.remote(), fresh, "actors have started")
-        self.ask(self._build, fresh, "actors have what their agents own")
+        self._where |= self.ask(lambda actor, number: actor.where.remote(), fresh, "actors have started", heed_now)
+        self.ask(self._build, fresh, "actors have what their agents own", heed_now)
         self._built |= set(fresh)
         tell("linking neighbours")
         self._connect(self._listen())
@@ -100,7 +111,8 @@ class Actors:
         self._epoch += 1
         alone = len({where.node for where in self._where.values()}) == 1
         return self.ask(
-            lambda actor, number: actor.listen.remote(LOOPBACK if alone else self._where[number].address, self._epoch)
+            lambda actor, number: actor.listen.remote(LOOPBACK if alone else self._where[number].address, self._epoch),
+            watch=heed_now,
         )
 
     def _connect(self, heard: Mapping[int, Any]) -> None:
@@ -110,7 +122,7 @@ class Actors:
         def connect(actor: Any, number: int) -> Any:
             return actor.connect.remote({peer: contacts[peer] for peer in self.router.routes[number].peers})
 
-        self.ask(connect)
+        self.ask(connect, watch=heed_now)
 
     def _tell_to_stop(self) -> None:
         for handle in self.handles.values():

@@ -12,10 +12,18 @@ from raydream.backends.ray.hang import Hang
 from raydream.backends.ray.routing import Router
 from raydream.errors import ActorsBroken, AgentsHang, LinkError, LinkTimeout
 from raydream.feedback import tell
+from raydream.interrupt import heed
 
 GRACE_SECONDS = 10.0  # how long actors may take to answer once they have been told to stop
 TELL_SECONDS = 0.5  # between two words about how many have answered
+LOOK_SECONDS = 0.25  # between two looks at whether somebody wants the run to stop
+STOP_SECONDS = 10.0  # how long a block may go on when somebody does
 FETCH_SECONDS = 60.0  # how long an answer that is there may take to arrive
+
+
+def heed_soon() -> None:
+    """A block ends within a second, and the run then stops with a checkpoint; one that does not is not waited for."""
+    heed(STOP_SECONDS, "in the middle of a block that did not end")
 
 
 class Question:
@@ -25,6 +33,7 @@ class Question:
     stop      tells all actors to stop waiting for each other
     diagnose  finds out who waits for whom, given the failures so far
     told      what to say of those that have answered, while others are waited for
+    watch     is called meanwhile, and may raise
     """
 
     def __init__(
@@ -34,9 +43,11 @@ class Question:
         stop: Callable[[], None],
         diagnose: Callable[[Mapping[int, Failure]], Hang],
         told: str = "",
+        watch: Callable[[], None] = heed_soon,
     ) -> None:
         self._told, self._all, self._last = told, len(calls), time.monotonic()
         self._calls, self._router, self._stop, self._diagnose = dict(calls), router, stop, diagnose
+        self._watch = watch
         self._answers: dict[int, Any] = {}
         self._failures: dict[int, Failure] = {}
         self._lost: set[int] = set()
@@ -46,9 +57,9 @@ class Question:
     def answers(self) -> dict[int, Any]:
         """The answer of each actor."""
         while self._calls and not self._only_silent_ones_are_left():
-            rest = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
-            done, _ = ray.wait(list(self._calls), num_returns=1, timeout=rest)
-            if not done:
+            done, _ = ray.wait(list(self._calls), num_returns=1, timeout=self._while())
+            self._watch()
+            if not done and self._deadline is not None and time.monotonic() >= self._deadline:
                 self._lost |= set(self._calls.values())  # told to stop, and still silent
                 break
             for reference in done:
@@ -58,6 +69,12 @@ class Question:
                 self._call_off()
         self._judge()
         return self._answers
+
+    def _while(self) -> float:
+        """How long to wait before looking about."""
+        return (
+            LOOK_SECONDS if self._deadline is None else min(LOOK_SECONDS, max(0.0, self._deadline - time.monotonic()))
+        )
 
     def _tell(self) -> None:
         """Say how many have answered, twice a second at most."""

@@ -6,27 +6,30 @@ import os
 import re
 import secrets
 import shutil
-import signal
-import socket
 import sys
-import tempfile
-import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import ray
 from ray._private import ray_constants, ray_logging
 
+from raydream.backends.ray.cluster.folders import private_folder
+from raydream.backends.ray.cluster.joining import joined, refuse_another
+from raydream.backends.ray.cluster.signals import keeping_signals
 from raydream.feedback import tell
+from raydream.interrupt import quick_to_stop
 
 # One token per process: Ray reads it once.
 _TOKEN = secrets.token_hex(32)
 
 START_SECONDS = 600  # how long the parts of a Ray of our own may take to find each other
 
-_CONNECTED: list[str] = []  # the address by which this process has joined a Ray, while it has
+# The processes without which a Ray is no more, and what they are.
+VITAL = {"gcs_server": "its control service", "raylet": "its raylet"}
+
+_OWN: list["OwnRay"] = []  # the one that this process has started
 
 # What a Ray of our own is started with, unless the user has set it.
 QUIET = {
@@ -44,34 +47,89 @@ QUIET = {
 
 
 @contextlib.contextmanager
-def attached(address: str | None, cpus: int) -> Iterator[None]:
-    """Ray while this lasts: the one already initialised, the one at `address` or $RAY_ADDRESS, or one of our own."""
+def attached(address: str | None, cpus: int, **more: Any) -> Iterator[None]:
+    """Ray while this lasts: the one already initialised, the one at `address` or $RAY_ADDRESS, or one of our own.
+
+    more  further arguments of ray.init for one of our own
+    """
     if ray.is_initialized():
-        _refuse_another(address)
+        refuse_another(address)
         yield
         return
     named = address or os.environ.get("RAY_ADDRESS")
-    with _terminate_as_before():
-        if named:
-            tell(f"joining Ray at {named}")
-            _connect(named)
-            _CONNECTED.append(named)
-            try:
-                yield
-            finally:
-                _CONNECTED.clear()
-                ray.shutdown()
-            return
-        with _folder() as folder, _environment({**QUIET, **_marks()}), _no_banner():
-            tell(f"starting Ray with room for {cpus} processes")
-            _start(cpus, folder / "r")  # Ray opens that one to everybody; the folder around it stays ours
-            try:
-                yield
-            finally:
-                ray.shutdown(wait_for_processes=True)
+    if named:
+        tell(f"joining Ray at {named}")
+        with joined(named):
+            yield
+        return
+    own = OwnRay(cpus, more)
+    try:
+        own.start()
+        _OWN.append(own)
+        yield
+    finally:
+        _OWN.clear()
+        own.end()
 
 
-def _start(cpus: int, folder: Path) -> None:
+def own_ray() -> "OwnRay | None":
+    """The Ray that this process has started, if it has."""
+    return _OWN[0] if _OWN else None
+
+
+class OwnRay:
+    """A Ray of this process's own, which can be started again if somebody kills it."""
+
+    def __init__(self, cpus: int, more: Mapping[str, Any]) -> None:
+        self._cpus, self._more = cpus, dict(more)
+        self._around = contextlib.ExitStack()
+
+    def start(self) -> None:
+        """Start it; whatever goes wrong, nothing of it stays."""
+        folder = self._around.enter_context(private_folder())
+        self._around.enter_context(_environment({**QUIET, **_marks()}))
+        self._around.enter_context(_no_banner())
+        tell(f"starting Ray with room for {self._cpus} processes")
+        inner = folder / "r"  # Ray opens that one to everybody; the folder around it stays ours
+        try:
+            with keeping_signals(), quick_to_stop():
+                _start(self._cpus, inner, self._more)
+        except BaseException:
+            self.end()
+            _end_processes_of(inner)
+            raise
+
+    def end(self) -> None:
+        """End it, and remove its folder."""
+        with self._around, keeping_signals():
+            ray.shutdown(wait_for_processes=True)
+
+    @property
+    def lost(self) -> str:
+        """Which of its processes has died; nothing while all is well."""
+        node: Any = ray._private.worker._global_node
+        parts = node.all_processes if node is not None else {}
+        dead = {name for name, found in parts.items() if any(one.process.poll() is not None for one in found)}
+        return next((said for name, said in VITAL.items() if name in dead), "")
+
+    def again(self) -> None:
+        """A new one in its place."""
+        self.end()
+        self.start()
+
+
+def _end_processes_of(folder: Path) -> None:
+    """What a start that was interrupted has left: children of this process that name its folder."""
+    import psutil  # type: ignore[import-untyped]  # Ray brings it along
+
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):
+            if any(str(folder) in word for word in child.cmdline()):
+                child.kill()
+                child.wait(10)
+
+
+def _start(cpus: int, folder: Path, more: Mapping[str, Any]) -> None:
     """A Ray on this machine that nobody else can reach."""
     with _on_loopback(), warnings.catch_warnings():
         # Ray's children are other programs at once. Where JAX was used, it warns of children that go on as they are.
@@ -86,89 +144,14 @@ def _start(cpus: int, folder: Path) -> None:
             configure_logging=False,
             logging_level=logging.ERROR,
             _temp_dir=str(folder),
+            **more,
         )
-
-
-def _refuse_another(address: str | None) -> None:
-    """Ray is there already: an address of another one cannot be heeded, and must not be passed over."""
-    if address is None or address in ("auto", *_CONNECTED):
-        return
-    here = ray.get_runtime_context().gcs_address
-    try:
-        there = _peer(address)
-    except OSError as error:
-        raise ConnectionError(
-            f"`address` must be that of a running Ray; {address!r} did not answer ({error})."
-        ) from None
-    if here not in (address, there):
-        raise ValueError(
-            f"`address` must be that of the Ray which this program has joined, {here}; got {address!r}. "
-            "Leave it out, or call ray.shutdown() first."
-        )
-
-
-def _peer(address: str) -> str:
-    """Whoever answers at host:port, as ip:port; an address of another form is nobody's."""
-    host, colon, port = address.rpartition(":")
-    if not (colon and port.isdigit()):
-        return ""
-    with socket.create_connection((host.removeprefix("ray://").strip("[]"), int(port)), timeout=10) as connection:
-        return ":".join(map(str, connection.getpeername()[:2]))
-
-
-def _connect(address: str) -> None:
-    try:
-        _peer(address)  # Ray itself would try for minutes
-        ray.init(address=address, log_to_driver=False, configure_logging=False, logging_level=logging.ERROR)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise _unanswered(address, error) from None
-
-
-def _unanswered(address: str, error: Exception) -> ConnectionError:
-    first = str(error).strip().splitlines()[0]
-    return ConnectionError(f"`address` must be that of a running Ray; {address!r} did not answer ({first}).")
 
 
 def _store_size() -> int:
     """Room for the shards on their way to the actors: at most 1 GiB and half of the shared memory that is free."""
     free = shutil.disk_usage("/dev/shm").free if Path("/dev/shm").is_dir() else 2**31
     return max(80 * 2**20, min(2**30, free // 2))
-
-
-@contextlib.contextmanager
-def _folder() -> Iterator[Path]:
-    """A folder for Ray's session that nobody else can enter.
-
-    Its path is short, since those of Unix sockets have at most 107 characters.
-    """
-    base = tempfile.gettempdir()
-    base = base if len(base) <= 20 else "/tmp"
-    _sweep(Path(base))
-    folder = Path(tempfile.mkdtemp(prefix=f"rd-{os.getpid()}-", dir=base))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _sweep(base: Path) -> None:
-    """Remove what drivers that were killed left behind: folders of ours whose process is gone."""
-    for folder in base.glob("rd-*-*"):
-        if _stale(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _stale(folder: Path) -> bool:
-    number = folder.name.split("-")[1]
-    if not number.isdigit() or not folder.is_dir() or folder.is_symlink() or folder.stat().st_uid != os.getuid():
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
 
 
 def _marks() -> dict[str, str]:
@@ -223,24 +206,10 @@ def _no_banner() -> Iterator[None]:
     printer: Any = getattr(ray_logging, "stdout_deduplicator", None)
     skipped = getattr(printer, "skip_re", None)
     if hasattr(printer, "skip_re"):
-        printer.skip_re = re.compile("A worker died or was killed|The node with node id")
+        printer.skip_re = re.compile("A worker died or was killed|The node with node id|Raylet is terminated")
     try:
         yield
     finally:
         logger.setLevel(level)
         if hasattr(printer, "skip_re"):
             printer.skip_re = skipped
-
-
-@contextlib.contextmanager
-def _terminate_as_before() -> Iterator[None]:
-    """Ray replaces the SIGTERM handler; put the former one back."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before: Any = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
