@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from raydream.checks import whole
+from raydream.checks import number, whole
 from raydream.constraints import Constraint, Everything
 from raydream.parameters import Count
 from raydream.problems.penalty import Nu, SaturatingPenalty, Theta
@@ -72,8 +72,12 @@ class QuadraticGame(Game):
         forms = random_forms(
             generator, agents, dim_x, dim_y, constraint, heterogeneity=heterogeneity, curvature=curvature
         )
-        components = Form(*(np.empty((agents, samples, *part.shape[1:])) for part in forms.parts))
-        for i in range(agents):
+        number("spread", spread)
+        if samples == 1:  # which deviates from itself by nothing
+            components = Form(*(part[:, None] for part in forms.parts))
+        else:
+            components = Form(*(np.empty((agents, samples, *part.shape[1:])) for part in forms.parts))
+        for i in range(agents if samples > 1 else 0):
             noise = random_noise(generator, samples, dim_x, dim_y, spread, isotropic=constraint is not None)
             for part, of_agent, deviation in zip(components.parts, forms[i].parts, noise.parts, strict=True):
                 np.add(of_agent, deviation, out=part[i])

@@ -1,5 +1,6 @@
 """What quadratic games share: every agent another game, the whole game in closed form."""
 
+from functools import cached_property
 from typing import Annotated
 
 import numpy as np
@@ -30,7 +31,19 @@ class Game(Danskin):
         self.dim_x, self.dim_y = (int(size) for size in forms.B.shape[1:])
         self.constraint = constraint
         self.penalty = SaturatingPenalty(not_negative("theta", theta), positive("nu", nu))
-        self.mu = self._concavity()
+        self._check_concavity()
+
+    def _check_concavity(self) -> None:
+        """Refuse a C that is not positive definite; its factors tell that in a tenth of the time of its eigenvalues."""
+        try:
+            np.linalg.cholesky(self.forms.C)
+        except np.linalg.LinAlgError:
+            self._concavity()
+
+    @cached_property
+    def mu(self) -> float:
+        """The strong concavity of every agent's game in y; found when it is first asked for."""
+        return self._concavity()
 
     def _concavity(self) -> float:
         """The strong concavity of every agent's game in y, or a sentence where there is none."""
