@@ -32,6 +32,8 @@ from raydream.topology.network import Topology
 from raydream.topology.weights import weighed, weighed_directed
 from raydream.types import Sparse
 
+HOPELESS = 30  # agents without a link: then a graph is connected once in 10^13 draws
+
 
 @builder
 def ring(m: Agents, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
@@ -92,6 +94,11 @@ def exponential(m: Agents, self_weight: SelfWeight = None, weights: Weights = "m
     return weighed("exponential", graph_of(m, links), self_weight, weights)
 
 
+def without_a_link(m: int, probability: float) -> float:
+    """How many of m agents have no neighbour, on average, where every pair is linked with `probability`."""
+    return m * (1 - probability) ** (m - 1) if m > 1 else 0.0
+
+
 @builder
 def erdos_renyi(
     m: Agents,
@@ -106,6 +113,13 @@ def erdos_renyi(
     m = checks.whole("m", m, at_least=1)
     probability = checks.probability("probability", probability)
     stream = random.Random(checks.whole("seed", seed))
+
+    lonely = without_a_link(m, probability)
+    if lonely > HOPELESS:
+        raise ValueError(
+            f"`probability` {probability:g} is too small: about {lonely:.0f} of {m} agents would have no link at all; "
+            f"try more than log(m)/m = {math.log(m) / m:.3g}."
+        )
 
     def draw() -> Sparse:
         return from_networkx(networkx.fast_gnp_random_graph(m, probability, seed=stream))

@@ -11,7 +11,7 @@ import pytest
 
 from raydream.backends.ray.links import LINKS, Links, Terms
 from raydream.backends.ray.links.frames import FRESH, HEADER, Connection
-from raydream.backends.ray.links.greeting import HELLO, NONCE
+from raydream.backends.ray.links.greeting import HELLO, NONCE, _Caller, _dismiss
 from raydream.backends.ray.links.memory import OFFER, Segment, Window, available
 from raydream.backends.ray.links.shared import Slots
 from raydream.backends.ray.links.tcp import DirectLinks, TcpLinks
@@ -266,6 +266,84 @@ def test_a_caller_with_another_secret_is_refused():
     secrets = [SECRET, b"z" * 32]
     with Group(ring(2), 2.0, secrets.__getitem__) as group, pytest.raises((LinkTimeout, LinkLost, LinkError)):
         group.connect()
+
+
+def test_a_flood_of_connections_while_linking_keeps_no_peer_out():
+    """Three threads connect as fast as they can and say nothing; who is sent away calls again."""
+    with Group(ring(3)) as group:
+        over, held = threading.Event(), []
+
+        def flood(address):
+            while not over.is_set():
+                with contextlib.suppress(OSError):
+                    held.append(socket.create_connection(address, timeout=1))
+                if len(held) > 600:
+                    held.pop(0).close()
+
+        floods = [threading.Thread(target=flood, args=(address,)) for address in group.addresses]
+        for one in floods:
+            one.start()
+        try:
+            group.connect().rounds([5, 5])
+        finally:
+            over.set()
+            for one in floods:
+                one.join(300)
+            for one in held:
+                one.close()
+
+
+def test_a_caller_that_is_sent_away_calls_again():
+    """As often as it takes in a crowd; where nobody listens it gives up at once."""
+    with Group(ring(2), patience=60) as group, socket.create_server(("127.0.0.1", 0)) as between:
+        real = group.addresses[0]
+
+        def forward():
+            for _ in range(5):
+                between.accept()[0].close()
+            caller, _ = between.accept()
+            with caller, socket.create_connection(real) as listener:
+                pump = threading.Thread(target=pass_on, args=(listener, caller))
+                pump.start()
+                pass_on(caller, listener)
+                pump.join(60)
+
+        def pass_on(source, target):
+            with contextlib.suppress(OSError):
+                while piece := source.recv(1000):
+                    target.sendall(piece)
+                target.shutdown(socket.SHUT_WR)
+
+        thread = threading.Thread(target=forward)
+        thread.start()
+        group.addresses[0] = between.getsockname()
+        group.connect().rounds([5])
+        for link in group.links:
+            link.close()
+        thread.join(60)
+        between.close()
+        assert not thread.is_alive()
+        with pytest.raises(LinkLost, match="could not link"):
+            group.links[1].listen("127.0.0.1", 2)
+            group.links[1].connect({0: group.addresses[0]})
+
+
+def test_in_a_crowd_of_one_address_others_stay():
+    """And in one of a single address it may hit anybody, not the eldest for sure."""
+    for addresses, sure in ((["other"] + ["crowd"] * 100, True), (["crowd"] * 101, False)):
+        pairs = [socket.socketpair() for _ in addresses]
+        survived = 0
+        for _ in range(20):
+            callers = {i: _Caller(pairs[i][0].dup(), address) for i, address in enumerate(addresses)}
+            _dismiss(callers, 64)
+            assert len(callers) == 64
+            survived += 0 in callers
+            for one in callers.values():
+                one.socket.close()
+        assert survived == 20 if sure else survived > 0
+        for pair in pairs:
+            for end in pair:
+                end.close()
 
 
 def test_a_frame_of_another_length_is_refused():

@@ -513,6 +513,12 @@ def test_fields_left_as_they_were_are_not_passed_on():
             "`split` must be",
         ),
         ({"agents": 0}, "`agents` must be"),
+        ({"seed": "9007199254740993.5"}, "`seed` must be a whole number"),
+        ({"seed": "1e300"}, "`seed` must be a whole number"),
+        ({"seed": "1e999"}, "`seed` must be a whole number"),
+        ({"seed": "nan"}, "`seed` must be a whole number"),
+        ({"seed": "1_000"}, "`seed` must be a whole number"),
+        ({"seed": "-1"}, "`seed` must be at least 0"),
         ({"agents": 2.5}, "`agents` must be a whole number"),
         ({"agents": MOST_AGENTS + 1}, "`agents` must be at most"),
         ({"iterations": "many"}, "`iterations` must be a whole number"),
@@ -540,6 +546,25 @@ def test_a_form_cannot_start_what_it_does_not_offer(jobs, change, sentence):
     with pytest.raises(ValueError, match=sentence):
         jobs.start(new_run({**FORM, **change}))
     assert sorted(jobs.runs.root.rglob("*")) == before
+
+
+@pytest.mark.parametrize("seed", [2**53 + 1, 2**64 + 3, 10**40 + 7])
+def test_a_seed_is_passed_on_digit_by_digit(seed):
+    """Also one that no browser's number can hold, and back from the run to the form."""
+    arguments = new_run({**FORM, "seed": str(seed)}).arguments
+    assert arguments[arguments.index("--seed") + 1] == str(seed)
+    assert "seed=" + str(seed) in again({"problem": {"spec": {"name": "quadratic"}}, "method": {"name": "dream"},
+                                         "topology": {"m": 4, "spec": {"name": "ring"}}, "seed": seed}, {})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "network", [{"topology": "random-regular", "topology.degree": "500"},
+                {"topology": "erdos-renyi", "topology.probability": "1e-4"}],
+)  # fmt: skip
+def test_a_network_that_takes_long_is_drawn_by_the_run_and_not_by_the_server(network, monkeypatch):
+    """A request costs no more than reading the form."""
+    monkeypatch.setattr(specs, "build_topology", lambda *_: pytest.fail("the server builds a network"))
+    assert "--topology-set" in new_run({**FORM, "agents": "1000", **network}).arguments
 
 
 def test_fields_that_a_form_does_not_have_are_not_passed_on():

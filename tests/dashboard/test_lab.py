@@ -164,7 +164,10 @@ def test_what_does_not_mix_has_dashes_for_rounds():
         ({"graph": "erdos-renyi", "probability": 0.001}, "too small"),
         ({"graph": "erdos-renyi", "seed": -1}, "`seed`"),
         ({"graph": "random-regular", "m": 9, "degree": 3}, "even"),
-        ({"graph": "random-regular", "m": 64, "degree": 62}, "at most 32"),
+        ({"graph": "random-regular", "m": 64, "degree": 62}, "at most 16"),
+        ({"graph": "random-regular", "m": 400, "degree": 200}, "`degree` must be at most 100"),
+        ({"graph": "erdos-renyi", "m": 400, "probability": 0.008}, "must be at least 0.011"),
+        ({"graph": "erdos-renyi", "seed": 2**53 + 2}, "`seed` must be at most"),
         ({"graph": "star", "m": 5, "weights": "best-constant"}, "best-constant"),
     ],
 )

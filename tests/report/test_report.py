@@ -1,5 +1,6 @@
 """The report: figures hold the right numbers, and the page opens from disk, obeys its switches and harms nobody."""
 
+import ast
 import base64
 import json
 import re
@@ -613,6 +614,45 @@ def test_several_seeds_become_a_loop_and_unknown_parts_a_sketch(results):
     sketch = reproduce(collect(with_config(results[0], topology=without)))
     assert "topology = ...  # ring: m=6" in sketch and "method = rd.DREAM(eta=0.05, gamma=0.5" in sketch
     compile(sketch, "sketch", "exec")
+
+
+EVIL = "evil())\n__import__('os').system('reboot')\rimport os\x0cos.abort()#"
+SIZES = {"name": "x", "agents": 6, "samples": 30, "dim_x": 4, "dim_y": 3}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"method": {"name": EVIL, "parameters": {"eta": 1.0}}},
+        {"method": {"name": "open", "parameters": {"file": "x", "mode": "w"}}},
+        {"method": {"name": "dream", "parameters": {EVIL: 1.0, "eta": EVIL, "class": 1}}},
+        {"problem": {"name": EVIL, "agents": 6, "samples": 30, "dim_x": 4, "dim_y": 3}},
+        {"problem": {**SIZES, "spec": {"name": "os:system", "parameters": {"command": EVIL}}}},
+        {"problem": {**SIZES, "spec": {"name": "quadratic", "parameters": {EVIL: EVIL}}}},
+        {"topology": {"name": EVIL, "m": 6, "second_eigenvalue": 0.5}},
+        {"topology": {"name": "x", "m": 6, "second_eigenvalue": 0.5, "spec": {"name": EVIL, "parameters": {}}}},
+        {"backend": {"name": EVIL, "links": EVIL}},
+        {"backend": {"name": "ray", EVIL: EVIL}, "own_start": True},
+        {"conditions": {"latency": 1.0}, "own_start": True},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("seeds", [[0], ["$(reboot)"], [1, EVIL]])
+def test_what_is_told_to_be_copied_calls_nothing_that_a_file_names(results, change, seeds):
+    """In Python only this package and numpy are called; in the shell only raydream, with names that it knows."""
+    run = collect(with_config(results[0], **change))[0]
+    told = reproduce([replace(run, seed=seed) for seed in seeds])
+    if told.startswith(("raydream run", "for seed in")):
+        assert not {"os:system", EVIL} & {*shlex.split(told.replace("\\\n", " "))} - {*seeds}
+        return
+    tree = ast.parse(told)
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert calls <= {"rd.run", "rd.DREAM", "rd.RayBackend", "rd.Conditions", "np.load", "specs.build_problem",
+                     "specs.build_topology"}  # fmt: skip
+    loaded = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)}
+    assert loaded <= {"import raydream as rd", "import numpy as np", "from raydream import specs"}
+    built = [node.args[0].value for node in ast.walk(tree)
+             if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("specs.")]  # fmt: skip
+    assert {*built} <= {"quadratic", "ring"}
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])

@@ -450,6 +450,11 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
         lambda: tp.erdos_renyi(30, 0.01),
         "None of 1000 random graphs was connected: `probability` 0.01 is too small, try more than log(m)/m = 0.113.",
     ),
+    (
+        lambda: tp.erdos_renyi(10**6, 1e-9),
+        "`probability` 1e-09 is too small: about 999001 of 1000000 agents would have no link at all; try more than "
+        "log(m)/m = 1.38e-05.",
+    ),
     (lambda: tp.erdos_renyi(5, 0.5, seed=-1), "`seed` must be at least 0; got -1."),
     (lambda: tp.random_regular(5, 3), "`degree` must be even when `m` is odd; got degree 3 for 5 agents."),
     (lambda: tp.random_regular(4, 4), "`degree` must be below the number of agents, 4; got 4."),

@@ -69,7 +69,7 @@ def steps(
 ) -> tuple[Any, Any, list[str]]:
     """The agents and their disagreement, in frames and standing at round k, and a sentence for each round."""
     rounds = bounded("rounds", rounds, 1, MOST_ROUNDS)
-    walks = mixing_show.walks(topology, checks.whole("values", seed), rounds, momentum)
+    walks = mixing_show.walks(topology, bounded("values", seed, 0, 2**53), rounds, momentum)
     k = min(k or 0, rounds)
     drawn = mixing_show.agents(picture(topology, dark), walks, k, dark=dark)
     return drawn, mixing_show.fall(walks, k, dark=dark), mixing_show.sentences(walks)

@@ -1,6 +1,7 @@
 """The network that the lab's controls describe: built once, or refused in one sentence."""
 
 import functools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,8 +9,10 @@ from raydream import checks
 from raydream.parameters import parameters_of
 from raydream.specs import TOPOLOGIES, build_topology
 from raydream.topology import Topology
+from raydream.topology.graphs import without_a_link
 
 MOST_AGENTS = 400  # an answer within a second
+LONELY = 5  # agents without a link, on average: then a connected graph is found in about 150 draws
 OWN = "self-weight"  # among the weights: one of one's own
 PARAMETERS = ("rows", "probability", "degree", "seed")  # that some graphs have besides their agents and weights
 CONTROLS = ("graph", "m", *PARAMETERS, "weights", "self_weight", "lazy")
@@ -54,8 +57,16 @@ def _parameters(choices: Choices, m: int) -> dict[str, Any]:
     given = {name: choices[name] for name in asked_of(choices["graph"])}
     if "rows" in given:
         given["rows"] = given["rows"] or None
+    if "seed" in given:  # a browser's numbers are exact up to there
+        bounded("seed", given["seed"], 0, 2**53)
     if "degree" in given:  # drawing a nearly complete regular graph takes for ever
-        bounded("degree", given["degree"], 0, max(16, m // 2))
+        bounded("degree", given["degree"], 0, max(16, m // 4))
+    if "probability" in given and without_a_link(m, checks.probability("probability", given["probability"])) > LONELY:
+        least = 1 - (LONELY / m) ** (1 / (m - 1))
+        raise ValueError(
+            f"`probability` {given['probability']:g} is too small for {m} agents: hardly any graph would be connected; "
+            f"in the lab it must be at least {math.ceil(1e4 * least) / 1e4:g}."
+        )
     if choices["weights"] == OWN:
         return {**given, "self_weight": checks.number("self_weight", choices["self_weight"])}
     weighed = "weights" in parameters_of(TOPOLOGIES[choices["graph"]])  # else its weights follow from its links

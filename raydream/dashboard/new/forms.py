@@ -30,6 +30,7 @@ FROM_ZERO = ("iterations", "seed")
 MOST_AGENTS = 1000
 LONGEST = 200  # characters of a field
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,79}")
+WHOLE = re.compile(r"[+-]?\d{1,50}")
 REAL = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?\d++)?+")
 PACKING = re.compile(r"auto|\d{1,4}(,\d{1,4})*")
 
@@ -63,7 +64,7 @@ def new_run(form: Mapping[str, Any]) -> NewRun:
     of_problem = _parameters(said, "problem", problem_fields(problem, data))
     of_topology = _parameters(said, "topology", topology_fields(topology))
     of_method = _parameters(said, "method", method_fields(method))
-    specs.build_topology(topology, agents, specs.parse_parameters("topology", of_topology))
+    _check_network(topology, agents, of_topology)
     specs.build_method(method, specs.parse_parameters("method", of_method))
     name = said.get("name", "")
     if name and not NAME.fullmatch(name):
@@ -101,6 +102,12 @@ def _parameters(said: Mapping[str, str], part: str, known: list[Parameter]) -> l
         field.check(specs.parse_parameters(part, [pair])[field.name])
         pairs.append(pair)
     return pairs
+
+
+def _check_network(topology: str, agents: int, pairs: list[str]) -> None:
+    """Refuse a network that cannot be built; one that is drawn may take long, and is drawn by the run itself."""
+    if all(field.name != "seed" for field in topology_fields(topology)):
+        specs.build_topology(topology, agents, specs.parse_parameters("topology", pairs))
 
 
 def _conditions(said: Mapping[str, str]) -> list[str]:
@@ -169,10 +176,10 @@ def _text(value: Any) -> str:
 
 
 def _whole(name: str, value: str | None) -> int:
-    try:
-        number = float(value or "")
-    except ValueError:
-        raise ValueError(f"`{name}` must be a whole number; got {value!r}.") from None
-    if not number.is_integer():
+    """A whole number, exactly as it is written; 1e6 will do, and 3.0."""
+    text = value or ""
+    if WHOLE.fullmatch(text):
+        return int(text)
+    if not REAL.fullmatch(text) or not (number := float(text)).is_integer() or abs(number) > 2**53:
         raise ValueError(f"`{name}` must be a whole number; got {value!r}.")
     return int(number)

@@ -1,16 +1,21 @@
 """How to make a run again: a command where the record knows how its parts were built, else a sketch in Python.
 
 A start of one's own has no place in a command: such a run is made again in Python.
+
+What is told here is copied and run, and records come from anywhere: only names that this package knows are called,
+values are quoted, and code that a record names is for the reader to put there.
 """
 
 import json
 import shlex
+from collections.abc import Mapping
+from keyword import iskeyword
 from typing import Any
 
 from raydream.algorithms import METHODS
 from raydream.backends.registry import BACKENDS
 from raydream.report.collect import Run
-from raydream.specs import Spec
+from raydream.specs import PROBLEMS, TOPOLOGIES, Spec
 from raydream.storage.record import RunRecord
 
 OPTIONS = ("agents_per_actor", "links", "placement", "address")  # what the command line can set
@@ -23,9 +28,20 @@ def reproduce(runs: list[Run]) -> str:
     if record is None:
         return _outline(runs[0], seeds)
     problem, topology = record.problem.spec, record.topology.spec
-    if problem is None or topology is None or record.own_start or record.method.name not in METHODS:
+    if problem is None or topology is None or record.own_start or not _is_plain(record, problem, topology):
         return _sketch(record, seeds)
     return _command(record, problem, topology, seeds)
+
+
+def _is_plain(record: RunRecord, problem: Spec, topology: Spec) -> bool:
+    """Whether all that a command would name is known."""
+    known = record.method.name in METHODS and problem.name in PROBLEMS and _is_topology(topology.name)
+    given = (*problem.parameters, *topology.parameters, *record.method.parameters)
+    return known and record.backend.get("name", "ray") in BACKENDS and all(map(str.isidentifier, given))
+
+
+def _is_topology(name: str) -> bool:
+    return name.replace("_", "-") in TOPOLOGIES
 
 
 def _command(record: RunRecord, problem: Spec, topology: Spec, seeds: list[Any]) -> str:
@@ -88,8 +104,7 @@ def _sketch(record: RunRecord, seeds: list[Any]) -> str:
     given = {name: getattr(settings, name) for name in ("iterations", "record_every", "diagnostics")}
     words = [f"{name}={value!r}" for name, value in (given | settings.limits.given()).items()]
     if record.conditions is not None:
-        priced = ", ".join(f"{name}={value!r}" for name, value in record.conditions.to_json().items())
-        words.append(f"conditions=rd.Conditions({priced})")
+        words.append(f"conditions=rd.Conditions({_arguments(record.conditions.to_json())})")
     words += _backend_in_python(record.backend)
     lines = ["import numpy as np"] if record.own_start else []
     lines.append("import raydream as rd")
@@ -114,25 +129,38 @@ def _outline(run: Run, seeds: list[Any]) -> str:
 
 def _calls(method: str, parameters: dict[str, Any], words: list[str], seeds: list[Any]) -> list[str]:
     """The lines that build the method and run it."""
-    kind = f"rd.{METHODS[method].__name__}" if method in METHODS else method
+    given = _arguments(parameters)
+    made = f"rd.{METHODS[method].__name__}({given})" if method in METHODS else f"...  # {_remark(f'{method}({given})')}"
     run = f"rd.run(problem, topology, method, {', '.join(words)}, seed="
     many = f"results = [{run}seed) for seed in {seeds}]"
     return [
-        f"method = {kind}({', '.join(f'{name}={value!r}' for name, value in parameters.items())})",
-        many if len(seeds) > 1 else f"result = {run}{seeds[0] if seeds else 0})",
+        f"method = {made}",
+        many if len(seeds) > 1 else f"result = {run}{seeds[0] if seeds else 0!r})",
     ]
+
+
+def _arguments(given: Mapping[str, Any]) -> str:
+    """Values by name, as they stand in a call."""
+    plain = [f"{name}={value!r}" for name, value in given.items() if name.isidentifier() and not iskeyword(name)]
+    rest = {name: value for name, value in given.items() if not name.isidentifier() or iskeyword(name)}
+    return ", ".join([*plain, *([f"**{rest!r}"] if rest else [])])
+
+
+def _remark(text: str) -> str:
+    """Text that stays on its line."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _built(part: str, spec: Spec | None, agents: int, facts: str) -> str:
     """The line that builds a problem or a topology, or says what to put there."""
-    if spec is not None:
+    if spec is not None and (spec.name in PROBLEMS if part == "problem" else _is_topology(spec.name)):
         return f"{part} = specs.build_{part}({spec.name!r}, {agents!r}, {spec.parameters!r})"
-    return f"{part} = ...  # {facts}"
+    made = "" if spec is None else f", made by {spec.name} with {spec.parameters}, which is not this package's"
+    return f"{part} = ...  # {_remark(facts + made)}"
 
 
 def _backend_in_python(backend: dict[str, Any]) -> list[str]:
     name, settings = str(backend.get("name", "")), {key: value for key, value in backend.items() if key != "name"}
     if name in BACKENDS and settings:
-        given = ", ".join(f"{key}={value!r}" for key, value in settings.items())
-        return [f"backend=rd.{BACKENDS[name].__name__}({given})"]
+        return [f"backend=rd.{BACKENDS[name].__name__}({_arguments(settings)})"]
     return [f"backend={name!r}"] if name else []

@@ -11,6 +11,7 @@ import select
 import socket
 import struct
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from raydream.errors import LinkError, LinkLost, LinkTimeout
@@ -20,6 +21,8 @@ PROOF = 32
 HELLO = struct.Struct("!16sIII32s32s")  # run, epoch, sender, receiver, nonce, keyed hash
 GREETING_SECONDS = 20.0  # how long a caller may take to introduce itself
 GREETING_QUEUE = 64  # callers that may be introducing themselves at the same time
+CALLS = 20  # times that a caller tries before it gives up: in a crowd anybody may be sent away
+PAUSE = 0.2  # the longest, in seconds, between two of them
 
 Wait = Callable[[Mapping[int, int], float], list[int]]
 
@@ -35,7 +38,17 @@ class Greeting:
         self._secret, self._wait = secret, wait
 
     def call(self, peer: int, address: tuple[str, int], deadline: float) -> socket.socket:
-        """Connect to a neighbour, and let each prove the secret to the other."""
+        """Connect to a neighbour, and let each prove the secret to the other; again, where it hangs up."""
+        for attempt in range(1, CALLS):
+            try:
+                return self._call(peer, address, deadline)
+            except (_HungUp, ConnectionResetError, BrokenPipeError):
+                pause = min(deadline, time.monotonic() + min(PAUSE, 0.005 * 2**attempt))
+                with contextlib.suppress(LinkTimeout):
+                    self._wait({}, pause)
+        return self._call(peer, address, deadline)
+
+    def _call(self, peer: int, address: tuple[str, int], deadline: float) -> socket.socket:
         connection = socket.create_connection(address, timeout=max(0.1, deadline - time.monotonic()))
         try:
             connection.setblocking(False)
@@ -106,10 +119,10 @@ class Greeting:
         data = b""
         while len(data) < size:
             self._wait({connection.fileno(): select.POLLIN}, deadline)
-            with contextlib.suppress(OSError):  # a connection that is not ready, or has gone, is no event here
+            with contextlib.suppress(BlockingIOError):
                 piece = connection.recv(size - len(data))
                 if not piece:
-                    raise LinkLost(f"actor {self.me}: a neighbour hung up.")
+                    raise _HungUp(f"actor {self.me}: a neighbour hung up.")
                 data += piece
         return data
 
@@ -119,11 +132,15 @@ class Greeting:
         return hmac.digest(self._secret, text, "sha256")
 
 
-class _Caller:
-    """Somebody who has connected and not yet proved anything."""
+class _HungUp(LinkLost):
+    """The other end has closed the connection."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        self.socket = connection
+
+class _Caller:
+    """Somebody who has connected from an address and not yet proved anything."""
+
+    def __init__(self, connection: socket.socket, address: str) -> None:
+        self.socket, self.address = connection, address
         self.nonce = secrets.token_bytes(NONCE)
         self.hello = b""
         self.deadline = time.monotonic() + GREETING_SECONDS
@@ -143,17 +160,22 @@ class _Caller:
 def _greet(listener: socket.socket, callers: dict[int, _Caller]) -> None:
     """Take one connection and send it a nonce."""
     with contextlib.suppress(OSError):
-        connection, _ = listener.accept()
+        connection, address = listener.accept()
         connection.setblocking(False)
-        caller = _Caller(connection)
+        caller = _Caller(connection, str(address[0]))
         callers[connection.fileno()] = caller
         connection.send(caller.nonce)
 
 
 def _dismiss(callers: dict[int, _Caller], most: int) -> None:
-    """Drop those who have taken too long, and the eldest where there is a crowd."""
+    """Drop those who have taken too long; in a crowd, whoever it hits, of the address that most callers have.
+
+    Not the eldest: then whoever connects often enough would drop everybody else for sure.
+    """
     now = time.monotonic()
-    late = [handle for handle, caller in callers.items() if now > caller.deadline]
-    crowd = list(callers)[: max(0, len(callers) - most)]
-    for handle in {*late, *crowd}:
+    for handle in [handle for handle, caller in callers.items() if now > caller.deadline]:
+        callers.pop(handle).socket.close()
+    while len(callers) > most:
+        crowded = Counter(caller.address for caller in callers.values()).most_common(1)[0][0]
+        handle = secrets.choice([handle for handle, caller in callers.items() if caller.address == crowded])
         callers.pop(handle).socket.close()
