@@ -71,7 +71,7 @@ def decided(every: list[Run]) -> Judgement:
         return Judgement()
     if len(groups) > MOST:  # their pairs would fill the page, and take the browser minutes
         return Judgement(why_not=f"there are {len(groups)} of them; with at most {MOST} it is said what seeds decide")
-    why_not = _unjudgeable(runs, groups)
+    why_not = unjudgeable(runs, groups)
     if why_not:
         return Judgement(why_not=why_not)
     x, at = _budget(runs)
@@ -158,7 +158,7 @@ def _history(run: Run) -> "pd.DataFrame":
     return pd.DataFrame({**run.columns, **missing})
 
 
-def _unjudgeable(runs: list[Run], groups: dict[str, list[Run]]) -> str:
+def unjudgeable(runs: list[Run], groups: dict[str, list[Run]]) -> str:
     """Why these runs cannot be set against each other, if they cannot."""
     if not all(is_whole(run.seed) for run in runs):
         return "not all runs have a seed, by which they could be paired"

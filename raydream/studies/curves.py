@@ -8,7 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from raydream.checks import choice, number, whole
-from raydream.columns import COMPARED, CONDITIONAL, DIVERGING, Directions, column, compared, names, with_conditional
+from raydream.columns import (
+    COMPARED,
+    CONDITIONAL,
+    DIVERGING,
+    Column,
+    Directions,
+    column,
+    compared,
+    names,
+    with_conditional,
+)
 from raydream.columns.evaluation import carried
 from raydream.types import Array
 
@@ -78,6 +88,27 @@ def cost_to_reach(
         return dict.fromkeys(costs, math.inf)
     spent = {cost: float(_known(run, cost)[reached[0]]) for cost in costs}
     return {cost: math.inf if math.isnan(value) else value for cost, value in spent.items()}
+
+
+def reachable(methods: "Sequence[Sequence[Array]]", about: Column) -> float:
+    """The best value that every method reaches which gets anywhere, rounded to the worse: a target to begin with.
+
+    A method, which is the metric's records by run, gets somewhere if in the middle of its runs it makes a tenth of the
+    way that the best one makes.
+    """
+    sign = 1 if about.better == "less" else -1  # what is to grow falls with the sign turned
+    bests, starts = [], []
+    for runs in methods:
+        known = [sign * values[np.isfinite(values)] for values in runs]
+        known = [values for values in known if values.size]
+        if known:
+            # the upper of two middle runs, so that half of the runs get there and more
+            bests.append(float(np.quantile([values.min() for values in known], 0.5, method="higher")))
+            starts.append(max(float(values[0]) for values in known))
+    if not bests:
+        return 0.0
+    start, best = max(starts), min(bests)
+    return sign * _rounded_up(max(one for one in bests if one <= start - (start - best) / 10))
 
 
 def reach_table(
@@ -157,3 +188,10 @@ def _known(run: Columns, name: str) -> Array:
     if name in run:
         return np.asarray(run[name], dtype=np.float64)
     return np.full(len(next(iter(run.values()))), np.nan)
+
+
+def _rounded_up(value: float) -> float:
+    if value == 0 or not math.isfinite(value):
+        return value
+    step = 10.0 ** (math.floor(math.log10(abs(value))) - 1)
+    return float(f"{math.ceil(value / step) * step:.6g}")

@@ -14,35 +14,21 @@ from raydream.columns import BILLED, Column, Directions, column, compared
 from raydream.report import theme
 from raydream.report.collect import Run, collect, directions, grouped, variants
 from raydream.report.figures.convergence import plain, shortened
-from raydream.studies.curves import cost_to_reach, quantiles_of
-from raydream.types import Array
+from raydream.studies.curves import cost_to_reach, quantiles_of, reachable
 
 WIDEST = 26  # characters of a method's name beside its bar
 
 
 def suggested_target(groups: dict[str, list[Run]], metric: str) -> float:
-    """The value that a run was asked for, else the best that every method reaches which gets anywhere.
-
-    A method gets somewhere if in the middle of its runs it makes a tenth of the way that the best one makes.
-    """
+    """The value that a run was asked for, else the best that every method reaches which gets anywhere."""
     every = [run for runs in groups.values() for run in runs]
     about = column(metric, directions(every))
     asked = {_asked(run, about) for run in every}
     if len(asked) == 1 and (one := asked.pop()) is not None:
         return float(one)
-    sign = 1 if about.better == "less" else -1  # what is to grow falls with the sign turned
-    bests, starts = [], []
-    for runs in groups.values():
-        known = [sign * _finite(run.columns[metric]) for run in runs if metric in run.columns]
-        known = [values for values in known if values.size]
-        if known:
-            # the upper of two middle runs, so that half of the runs get there and more
-            bests.append(float(np.quantile([values.min() for values in known], 0.5, method="higher")))
-            starts.append(max(float(values[0]) for values in known))
-    if not bests:
-        return 0.0
-    start, best = max(starts), min(bests)
-    return sign * _rounded_up(max(one for one in bests if one <= start - (start - best) / 10))
+    return reachable(
+        [[run.columns[metric] for run in runs if metric in run.columns] for runs in groups.values()], about
+    )
 
 
 def to_reach(
@@ -192,14 +178,3 @@ def _asked(run: Run, about: Column) -> float | None:
     limits, targets = run.config.get("limits") or {}, run.config.get("targets") or {}
     found: float | None = targets.get(about.name, limits.get(about.limit))
     return found
-
-
-def _finite(values: Array) -> Array:
-    return values[np.isfinite(values)]
-
-
-def _rounded_up(value: float) -> float:
-    if value == 0 or not math.isfinite(value):
-        return value
-    step = 10.0 ** (math.floor(math.log10(abs(value))) - 1)
-    return float(f"{math.ceil(value / step) * step:.6g}")

@@ -13,6 +13,7 @@ from raydream.report import theme
 from raydream.report.collect import collect, grouped, variants
 from raydream.report.figures.convergence import plain
 from raydream.report.figures.regions import Grid, hatching, heart
+from raydream.studies.places import PLACES, SPANS, duration, pace
 from raydream.studies.prices import why_estimated
 from raydream.studies.winners import table_of, winners
 from raydream.types import Array
@@ -21,13 +22,6 @@ BANDWIDTHS = (1e10, 1e9, 1e8, 1e7, 1e6, 1e5)  # bytes per second, on the slider
 FIRST = 1e7
 FAR = 3.0  # of logarithms, at which borders are far away
 MOST_AHEAD = 10.0  # times, at the full colour
-# What networks are like: seconds per message, bytes per second on a link.
-PLACES = {
-    "one machine": (5e-6, 1e10),
-    "data centre": (2e-4, 1e9),
-    "cloud regions": (5e-2, 1e7),
-    "phones": (2e-1, 1e6),
-}
 
 
 class WinnerMap(go.Figure):  # type: ignore[misc]
@@ -41,8 +35,8 @@ def winner_map(
     target: float,
     metric: str = "grad_norm",
     *,
-    gradient_seconds: tuple[float, float] = (1e-8, 1e-1),
-    latency: tuple[float, float] = (1e-6, 1e1),
+    gradient_seconds: tuple[float, float] = SPANS["gradient_seconds"],
+    latency: tuple[float, float] = SPANS["latency"],
     bandwidth: float | Sequence[float] = BANDWIDTHS,
     points: int = 81,
     dark: bool = False,
@@ -142,8 +136,10 @@ def _layer(table: Any, grid: Grid, reaching: Any, colours: dict[str, str], speed
             textfont={"size": 15, "color": "#FFFFFF", "shadow": "0px 0px 5px #000000, 0px 0px 2px #000000"},
         )
     )
-    near = {name: wait for name, (wait, pace) in PLACES.items() if pace == speed and grid.x[0] <= wait <= grid.x[-1]}
+    near = {name: one.latency for name, one in PLACES.items() if one.bandwidth == speed}
     for name, wait in near.items():
+        if not grid.x[0] <= wait <= grid.x[-1]:
+            continue
         traces.append(
             go.Scatter(
                 x=[wait, wait],
@@ -197,14 +193,6 @@ def _hover(name: str, seeds: int) -> str:
         f"<b>{plain(name)}</b> after %{{customdata[0]:.3s}}s<br>%{{text}}{share}"
         "<br>a gradient %{y:.3s}s, a message %{x:.3s}s<extra></extra>"
     )
-
-
-def _time(seconds: float) -> str:
-    """A duration in its usual unit."""
-    for unit, size in (("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
 
 
 def _shades(colour: str, paper: str) -> list[list[Any]]:
@@ -270,7 +258,7 @@ def _layout(
     steps = []
     for place, speed in enumerate(speeds):
         seen = [number == place for number, count in enumerate(layers) for _ in range(count)] + [True] * rest
-        steps.append({"method": "restyle", "args": [{"visible": seen}], "label": _pace(speed)})
+        steps.append({"method": "restyle", "args": [{"visible": seen}], "label": pace(speed)})
     soft, faint = ("#A9B3C0", "#2C333D") if dark else ("#55606E", "#E3E7EC")
     theme.finished(
         figure, dark, height=600, hovermode="closest", margin={"l": 74, "r": 20, "t": 112, "b": 60},
@@ -298,14 +286,7 @@ def _scale(values: Array, title: str) -> dict[str, Any]:
     half = math.log10(values[1] / values[0]) / 2
     return {
         "type": "log", "title": {"text": title}, "tickvals": marks,
-        "ticktext": [_time(one * 1.0000001) for one in marks],
+        "ticktext": [duration(one) for one in marks],
         "range": [math.log10(values[0]) - half, math.log10(values[-1]) + half], "showgrid": False, "zeroline": False,
         "ticks": "outside", "ticklen": 4,
     }  # fmt: skip
-
-
-def _pace(speed: float) -> str:
-    for unit, size in (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
-        if speed >= size:
-            return f"{speed / size:g} {unit}"
-    return f"{speed:g} B/s"

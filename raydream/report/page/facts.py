@@ -1,6 +1,7 @@
 """What the page's program is given besides the records: groups, axes, targets, and figures drawn beforehand."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
@@ -17,6 +18,7 @@ from raydream.report.figures.intervals import intervals
 from raydream.report.figures.network import topology_of
 from raydream.report.figures.promise import Promise, promise_over
 from raydream.report.figures.reach import suggested_target
+from raydream.report.page.pricing import Pricing, pricing_of
 from raydream.report.page.shell import bare
 from raydream.report.plot import mixing_of
 
@@ -74,6 +76,7 @@ class Facts(TypedDict):
     reach    costs that are compared at a target, and
     bill     costs of the ledger, in the order of their bars
     targets  for each metric one to begin with
+    pricing  how runs are priced, where several methods are compared
     standing  medians with their intervals, a figure for each metric that is judged by
     """
 
@@ -85,6 +88,7 @@ class Facts(TypedDict):
     bill: list[str]
     targets: dict[str, float | None]
     promise: Promise | None
+    pricing: Pricing | None
     standing: list[Figure]
     networks: list[Network]
     lyapunov: list[Drawn]
@@ -98,9 +102,10 @@ def facts_of(
     groups: Groups,
     constants: dict[str, float] | None,
     judged: Judgement,
-    failed: Mapping[str, int],
+    failures: Mapping[Any, str],
 ) -> Facts:
-    """What these runs have to show."""
+    """What these runs have to show; `failures` has the sentences of others, by (label, seed)."""
+    failed = failed_of(failures)
     place, number = {id(run): i for i, run in enumerate(every)}, variants(groups)
     metrics = list(dict.fromkeys(name for run in every for name in run.metrics))
     own = directions(every)
@@ -124,6 +129,7 @@ def facts_of(
         "bill": [name for name in BILLED if name in axes],
         "targets": {name: _finite(suggested_target(groups, name)) for name in metrics},
         "promise": promise_over(every, constants),
+        "pricing": pricing_of(every, groups, failures),
         "standing": [bare(intervals(one, groups)) for one in judged.decisions],
         "networks": _networks(every),
         "lyapunov": _per_group(groups, lambda run: figures.lyapunov(run) if "Psi" in run.columns else None),
@@ -131,6 +137,11 @@ def facts_of(
         "templates": {"light": theme.template(), "dark": theme.template(dark=True)},
         "neutral": theme.NEUTRAL,
     }
+
+
+def failed_of(failures: Mapping[Any, str]) -> Counter[str]:
+    """How many runs of each label ended with an error."""
+    return Counter(str(key[0]) if isinstance(key, tuple) else str(key) for key in failures)
 
 
 def _axis(name: str, own: Directions | None = None) -> Axis:

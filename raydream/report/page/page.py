@@ -1,20 +1,19 @@
 """The report: one self-contained interactive page that opens from disk, without a network."""
 
 import os
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from raydream.report.collect import Run, collect, grouped
 from raydream.report.deciding import LEADS, decided
-from raydream.report.page.facts import Groups, facts_of
+from raydream.report.page.facts import Groups, facts_of, failed_of
 from raydream.report.page.packing import Packed, pack
 from raydream.report.page.sections import configurations, heading, runs_table, who_leads
 from raydream.report.page.shell import HERE, as_json, framed, joined, room_beside, write_page
 
 # The files of the page's program, one after the other.
-PROGRAM = ("common", "records", "convergence", "bars", "begin", "tables")
+PROGRAM = ("common", "records", "convergence", "bars", "prices", "winners", "begin", "tables")
 
 
 def write_report(
@@ -57,10 +56,10 @@ def page(
     """
     groups = grouped(every)
     failures = failures or {}
-    failed = Counter(str(key[0]) if isinstance(key, tuple) else str(key) for key in failures)
+    failed = failed_of(failures)
     title = title or _title(groups)
     judged = decided(every)
-    facts = facts_of(every, groups, constants, judged, failed)
+    facts = facts_of(every, groups, constants, judged, failures)
     leads = who_leads(judged, failed)
     parts = {
         "heading": heading(title, every, groups, failures, judged, tuned, missing),

@@ -77,12 +77,18 @@ function shareOf(target) {
   const share = span.log ? Math.log(Math.max(target, 1e-300) / span.low) / Math.log(span.high / span.low) : (target - span.low) / (span.high - span.low);
   return Math.min(1, Math.max(0, share));
 }
+const TARGETS = ["", "won-"];  // the same target can be moved in two places
 function aim(metric) {
   goal.metric = metric;
-  $("sign").textContent = grows(metric) ? "≥" : "≤";
   span = spanOf(metric);
-  goal.target = facts.targets[metric] ?? targetAt(.5);
-  $("target").value = Number(goal.target.toPrecision(6));
-  $("slider").value = 1000 * shareOf(goal.target);
-  reach();
+  for (const where of TARGETS) { $(where + "metric").value = metric; $(where + "sign").textContent = grows(metric) ? "≥" : "≤"; }
+  moved(facts.targets[metric] ?? targetAt(.5));
+}
+function moved(target, by) {
+  goal.target = target;
+  for (const where of TARGETS) {
+    if (by !== where + "target") $(where + "target").value = Number(target.toPrecision(6));
+    if (by !== where + "slider") $(where + "slider").value = 1000 * shareOf(target);
+  }
+  reach(); judge();
 }

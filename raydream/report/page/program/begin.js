@@ -21,7 +21,7 @@ function gallery(name, items, showItem) {
 
 choices($("x"), named(facts.axes), state.x);
 choices($("y"), named(facts.metrics), state.y);
-choices($("metric"), named(facts.metrics), goal.metric);
+for (const where of TARGETS) choices($(where + "metric"), named(facts.metrics), goal.metric);
 $("log-y").checked = state.logY;
 $("promise-label").hidden = !promisable();
 legend();
@@ -29,6 +29,7 @@ await redraw();
 $("convergence").on("plotly_relayout", change => {
   if (Object.keys(change).some(key => key.startsWith("xaxis.range") || key.startsWith("xaxis.autorange"))) refine();
 });
+offerPrices();
 aim(goal.metric);
 ledger();
 if (facts.standing.length) put($("standing"), facts.standing, { settings: { displayModeBar: false } });
@@ -50,17 +51,12 @@ $("y").addEventListener("change", event => {
 $("log-x").addEventListener("change", event => { state.logX = event.target.checked; redraw(); });
 $("log-y").addEventListener("change", event => { state.logY = event.target.checked; redraw(); });
 $("promise").addEventListener("change", event => { state.promise = event.target.checked; if (state.promise) state.logX = $("log-x").checked = true; redraw(); });
-$("metric").addEventListener("change", event => aim(event.target.value));
-$("slider").addEventListener("input", event => {
-  goal.target = Number(targetAt(event.target.value / 1000).toPrecision(4));
-  $("target").value = goal.target;
-  reach();
-});
-$("target").addEventListener("input", event => {
-  if (event.target.value === "" || !isFinite(event.target.valueAsNumber)) return;
-  goal.target = event.target.valueAsNumber;
-  $("slider").value = 1000 * shareOf(goal.target);
-  reach();
-});
+for (const where of TARGETS) {
+  $(where + "metric").addEventListener("change", event => aim(event.target.value));
+  $(where + "slider").addEventListener("input", event => moved(Number(targetAt(event.target.value / 1000).toPrecision(4)), event.target.id));
+  $(where + "target").addEventListener("input", event => {
+    if (event.target.value !== "" && isFinite(event.target.valueAsNumber)) moved(event.target.valueAsNumber, event.target.id);
+  });
+}
 $("log-lyapunov").addEventListener("change", stacked);
-dark.addEventListener("change", () => { redraw(); reach(); ledger(); });
+dark.addEventListener("change", () => { redraw(); reach(); ledger(); judge(); });

@@ -2,13 +2,13 @@
 
 const state = { ...facts.first, logX: false, logY: facts.metrics[facts.first.y].log, promise: false, hidden: new Set() };
 
-function curve(run) {  // without records from before this axis was counted
-  const x = column(run, state.x), y = column(run, state.y), from = x.findIndex(value => !Number.isNaN(value));
+function curve(run, view) {  // without records from before this axis was counted
+  const x = column(run, view.x), y = column(run, view.y), from = x.findIndex(value => !Number.isNaN(value));
   return from > 0 ? [x.subarray(from), y.subarray(from)] : [x, y];
 }
 
-function exact(run, range) {  // one run: every record in sight, or the extremes of each stretch
-  const [x, y] = curve(run);
+function exact(run, view, range) {  // one run: every record in sight, or the extremes of each stretch
+  const [x, y] = curve(run, view);
   let first = 0, last = x.length - 1;
   if (range) { first = Math.max(0, after(x, range[0]) - 2); last = Math.min(last, after(x, range[1]) + 1); }
   const xs = [], ys = [], keep = i => { xs.push(x[i]); ys.push(drawable(y[i])); };
@@ -33,9 +33,9 @@ function exact(run, range) {  // one run: every record in sight, or the extremes
   return { x: xs, y: ys };
 }
 
-function places(runs, range) {  // every record's place in sight if those are few, else a grid
+function places(runs, view, range) {  // every record's place in sight if those are few, else a grid
   let low = Infinity, high = -Infinity, least = Infinity;
-  const columns = runs.map(run => curve(run)[0]);
+  const columns = runs.map(run => curve(run, view)[0]);
   for (const x of columns) {
     low = Math.min(low, x[0]); high = Math.max(high, x[x.length - 1]);
     least = Math.min(least, x[Math.min(x.length - 1, after(x, 0))]);
@@ -46,21 +46,21 @@ function places(runs, range) {  // every record's place in sight if those are fe
     for (let i = Math.max(0, after(x, low) - 1); i < x.length && x[i] <= high && seen.size <= 2 * GRID; i++) seen.add(x[i]);
   }
   if (seen.size <= 2 * GRID) return ascending([...seen]);
-  if (state.logX) low = Math.max(low, least);
+  if (view.logX) low = Math.max(low, least);
   const grid = [];
-  for (let i = 0; i <= GRID; i++) grid.push(state.logX && low > 0 ? low * (high / low) ** (i / GRID) : low + (high - low) * i / GRID);
+  for (let i = 0; i <= GRID; i++) grid.push(view.logX && low > 0 ? low * (high / low) ** (i / GRID) : low + (high - low) * i / GRID);
   return grid;
 }
 
-function band(runs, range) {
-  const grid = places(runs, range), out = { x: grid, y: [], low: [], high: [] };
-  const curves = runs.map(curve);
+function band(runs, view, range) {
+  const grid = places(runs, view, range), out = { x: grid, y: [], low: [], high: [] };
+  const curves = runs.map(run => curve(run, view));
   for (const at of grid) {
     const here = [];
     for (const [x, y] of curves) {
       const i = after(x, at) - 1;
       if (i < 0 || at > x[x.length - 1]) continue;
-      const value = counted(state.y, y[i]);
+      const value = counted(view.y, y[i]);
       if (!Number.isNaN(value)) here.push(value);
     }
     ascending(here);
@@ -69,23 +69,27 @@ function band(runs, range) {
   return out;
 }
 
-const having = group => group.runs.filter(run => column(run, state.x) && column(run, state.y));
+const having = (group, view = state) => group.runs.filter(run => column(run, view.x) && column(run, view.y));
 
-function traces(range) {
+function lines(view, name, format, range) {  // a line for each method, with a band where it has several runs
   const made = [];
   for (const group of facts.groups) {
-    const runs = having(group);
+    const runs = having(group, view);
     if (!runs.length) continue;
-    const visible = !state.hidden.has(group.label), line = runs.length > 1 ? band(runs, range) : exact(runs[0], range);
+    const visible = !state.hidden.has(group.label), line = runs.length > 1 ? band(runs, view, range) : exact(runs[0], view, range);
     if (runs.length > 1) {
       const edge = { x: line.x, mode: "lines", line: { width: 0 }, hoverinfo: "skip", visible, showlegend: false };
       made.push({ ...edge, y: line.low, meta: "low" }, { ...edge, y: line.high, meta: "high", fill: "tonexty", fillcolor: group.line.color + "2e" });
     }
     const seeds = runs.length > 1 ? " (median of " + runs.length + " runs)" : "";
     made.push({ x: line.x, y: line.y, mode: line.x.length > 1 ? "lines" : "markers", marker: { color: group.line.color, size: 8 }, line: { ...group.line, width: 2 }, name: plain(group.label), meta: "line", visible, showlegend: false,
-      hovertemplate: "<b>" + plain(group.label) + "</b>" + seeds + "<br>" + facts.axes[state.x].name + ": %{x:.6~g}<br>" + facts.metrics[state.y].name + ": %{y:.6g}" +
+      hovertemplate: "<b>" + plain(group.label) + "</b>" + seeds + "<br>" + name + ": %{x:" + format + "}<br>" + facts.metrics[view.y].name + ": %{y:.6g}" +
         (group.configuration ? "<br>" + group.configuration : "") + "<extra></extra>" });
   }
+  return made;
+}
+function traces(range) {
+  const made = lines(state, facts.axes[state.x].name, ".6~g", range);
   if (state.promise && promisable()) {
     const { metric, values, costs } = facts.promise;
     made.push({ x: costs[state.x], y: values, mode: "lines", line: { color: facts.neutral, dash: "dot", width: 2 }, showlegend: false,
@@ -166,5 +170,5 @@ function legend() {
 }
 function shown() {
   for (const button of $("legend").children) button.setAttribute("aria-pressed", String(!state.hidden.has(button.dataset.label)));
-  refine(); reach(); ledger();
+  refine(); reach(); ledger(); judge();
 }
