@@ -1,4 +1,4 @@
-"""Direct links that write down what the kernel says has come in over their sockets. A module that actors can import."""
+"""Links that write down what has come in over sockets, memory or calls. A module that actors can import."""
 
 import json
 import socket
@@ -6,6 +6,7 @@ import struct
 from pathlib import Path
 
 from raydream.backends.ray.links.frames import HEADER
+from raydream.backends.ray.links.ray_calls import RayLinks
 from raydream.backends.ray.links.tcp import DirectLinks
 
 HEAD = HEADER.size
@@ -40,3 +41,46 @@ def counted_in(folder):
             (Path(folder) / f"{self.me}.json").write_text(json.dumps(told))
 
     return Counted
+
+
+def laid_in(folder):
+    """The transport with shared memory; each actor keeps in this folder its rows, and the bytes that it read there."""
+
+    class Laid(DirectLinks):
+        def connect(self, peers):
+            super().connect(peers)
+            self.rows = self.read = 0
+            for link in self._links.values():
+                link._read = self.counting(link, link._read)
+
+        def counting(self, link, read):
+            def counted(begin):
+                self.read += sum(ear.nbytes for ear in link._hears)
+                read(begin)
+
+            return counted
+
+        def exchange(self, says, hears):
+            super().exchange(says, hears)
+            self.rows += sum(len(ears) - 1 for ears in hears.values())
+            told = {"rows": self.rows, "payload": self.read - 8 * self.rows}
+            (Path(folder) / f"{self.me}.json").write_text(json.dumps(told))
+
+    return Laid
+
+
+def called_in(folder):
+    """Links through Ray; each actor keeps in this folder its rows, and the bytes that Ray has delivered."""
+
+    class Called(RayLinks):
+        def deliver(self, epoch, round, sender, payload):
+            self.came = getattr(self, "came", 0) + len(payload)
+            super().deliver(epoch, round, sender, payload)
+
+        def exchange(self, says, hears):
+            super().exchange(says, hears)
+            self.rows = getattr(self, "rows", 0) + sum(len(ears) - 1 for ears in hears.values())
+            told = {"rows": self.rows, "payload": self.came - 8 * self.rows}
+            (Path(folder) / f"{self.me}.json").write_text(json.dumps(told))
+
+    return Called

@@ -67,6 +67,7 @@ class LocalSession:
         if plan.conditions is not None:
             wires = Wires.of(plan.topology.neighbours, range(m), np.arange(m))
             self._medium = Medium(plan.conditions, wires, plan.topology.W, plan.seed, plan.dtype)
+            self._carrier = Everywhere(wires)
         self._host = Host(plan.method, agents, self._exchange, self._medium)
         self._edges = sum(len(those) for those in plan.topology.neighbours)
         self._ledger = Ledger()
@@ -104,7 +105,7 @@ class LocalSession:
     def _exchange(self, said: Any, bytes: int) -> Any:
         """One round: W times what was said."""
         if self._medium is not None:
-            return self._medium.exchange(said, bytes, Everywhere(), self._ledger)
+            return self._medium.exchange(said, bytes, self._carrier, self._ledger)
         self._ledger.bill_round(self._edges, bytes)
         heard = tuple(self._weighed(V) for V in parts_of(said))
         return heard if isinstance(said, tuple) else heard[0]
@@ -117,9 +118,16 @@ class LocalSession:
         return self._weighed.rounds(V, count, eta)
 
 
+@dataclass(frozen=True)
 class Everywhere:
     """Where all agents live, everything is where it is heard."""
+
+    wires: Wires
 
     def rows(self, said: Array, stamps: Array, alive: Mask | None) -> tuple[Array, Array]:
         """As they are."""
         return said, stamps
+
+    def links(self, said: Array, stamps: Array, alive: Mask | None) -> tuple[Array, Array]:
+        """On each link what was said the other way."""
+        return said[self.wires.back], stamps

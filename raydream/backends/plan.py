@@ -67,6 +67,7 @@ class Plan:
         check_network(whole_problem, topology)
         if conditions is not None:
             checked_conditions(conditions).check_network(topology.neighbours)
+            conditions.check_messages(whole_problem.dim_x + whole_problem.dim_y)
         whole_method = completed(method)
         _check_method(whole_problem, whole_method)
         settled = whole_method.settled(whole_problem, topology.network)
@@ -144,6 +145,11 @@ def _check_direction(topology: Topology, method: Method, conditions: Conditions 
         raise ValueError(
             "`drop` and `asleep` must be left out where links have a direction, unless all mixing is by push-sum: what "
             'is lost goes back to its sender, and rows no longer sum to 1. Use DREAM(mixing="push-sum").'
+        )
+    if conditions is not None and conditions.compression is not None and (conditions.lossy or not topology.balanced):
+        raise ValueError(
+            "`compression` must be left out where links have a direction and the network does not balance, or messages "
+            "are lost: what is cut off would not leave a mean as it is. Use a directed ring, or links both ways."
         )
 
 

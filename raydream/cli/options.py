@@ -38,7 +38,8 @@ TopologySettings = Annotated[
 Condition = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME=VALUE", help="Of network and machines: latency=0.05, bandwidth=1e7, gradient_seconds=1e-4."
+        metavar="NAME=VALUE",
+        help="Of network and machines: latency=0.05, bandwidth=1e7, drop=0.1, compression=top-0.1.",
     ),
 ]
 MaxSimSeconds = Annotated[float | None, typer.Option(help="Stop at so much simulated time; needs --condition.")]

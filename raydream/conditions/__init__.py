@@ -1,6 +1,20 @@
-"""Networks as they are: what gradients and messages cost in time, what is lost, the same draws wherever agents live."""
+"""Networks as they are: what gradients and frames take, what is lost, what of it travels; the same draws anywhere."""
 
+from raydream.conditions.codes import QSGD, Float16, Float32, Random, SharedRandom, Sign, Top
 from raydream.conditions.conditions import Conditions
 from raydream.conditions.distributions import Bursts, Exponential, LogNormal, Uniform
 
-__all__ = ["Bursts", "Conditions", "Exponential", "LogNormal", "Uniform"]
+__all__ = [
+    "QSGD",
+    "Bursts",
+    "Conditions",
+    "Exponential",
+    "Float16",
+    "Float32",
+    "LogNormal",
+    "Random",
+    "SharedRandom",
+    "Sign",
+    "Top",
+    "Uniform",
+]

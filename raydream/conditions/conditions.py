@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from raydream.checks import not_negative, positive, whole
+from raydream.checks import not_negative, positive, probability, whole
+from raydream.conditions.codes import CODES, Code, Random, Top
 from raydream.conditions.distributions import DURATIONS, FAILURES, Bursts, Distribution, Worded, from_words
 from raydream.types import Indices
 
@@ -26,6 +27,11 @@ class Conditions:
     drop              the chance that a link fails in a round, in both directions: nothing is sent, and its weight
                       goes back to both ends
     asleep            the chance that an agent neither sends nor hears anything in a round
+    compression       what of a message travels, each array of a round by itself: "top-0.1" (the share of largest
+                      magnitude, or a count: "top-20"), "random-0.1" (drawn by each agent), "shared-random-0.1" (drawn
+                      for all), "qsgd-4" (bits for each number), "sign", "float32", "float16"
+    memory            whether both ends remember what was heard, and only differences travel; a number is the step
+                      towards the neighbours, which is otherwise made small where little travels
 
     Distributions are objects of `raydream.conditions` or words: "exponential-0.001" (mean), "uniform-0.01-0.05",
     "lognormal-0.001-1.5" (median, spread). What is None costs no time. Chances are numbers, or "bursts-0.05-0.5": what
@@ -38,6 +44,8 @@ class Conditions:
     uplink: float | None = None
     drop: Any = None
     asleep: Any = None
+    compression: Any = None
+    memory: Any = None
 
     def __post_init__(self) -> None:
         settled = {
@@ -48,6 +56,8 @@ class Conditions:
                 for name in ("bandwidth", "uplink")
             },
             **{name: _chance(name, getattr(self, name)) for name in ("drop", "asleep")},
+            "compression": _compression(self.compression),
+            "memory": _memory(self.memory, self.compression),
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
@@ -79,6 +89,15 @@ class Conditions:
             raise ValueError(
                 f"`latency` must name every link of the network and no other; it {what} {min(wrong)}, and `latency` "
                 f"{'names it' if what == 'has no link' else 'does not'}."
+            )
+
+    def check_messages(self, width: int) -> None:
+        """Refuse to keep more numbers of a message than a problem of this dimension has."""
+        kept = self.compression.kept if isinstance(self.compression, Top | Random) else 0
+        if kept > width:
+            raise ValueError(
+                f"`compression` {str(self.compression)!r} must keep no more numbers than a message has, which are "
+                f"dim_x + dim_y = {width} here; give fewer, or a share such as 0.1."
             )
 
     def to_json(self) -> dict[str, Any]:
@@ -140,6 +159,24 @@ def _chance(name: str, value: Any) -> Any:
     if found >= 1:
         raise ValueError(f"`{name}` must be in [0, 1), or no message ever arrives; got {value!r}.")
     return found
+
+
+def _compression(value: Any) -> Any:
+    """None, or a code."""
+    if value is None or isinstance(value, Code):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(f'`compression` must be words such as "top-0.1", or an object; got {value!r}.')
+    return from_words("compression", value, CODES, "top-0.1")
+
+
+def _memory(value: Any, compression: Any) -> Any:
+    """None or False, True, or a step in (0, 1]."""
+    if value is None or value is False:
+        return value
+    if compression is None:
+        raise ValueError(f'`memory` needs `compression`, such as "top-0.1"; got memory={value!r} without it.')
+    return True if value is True else probability("memory", value)
 
 
 def _duration(name: str, value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from raydream.checks import choice, not_negative, positive, probability
 from raydream.types import Array
 
 NUMBER = r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
-WORDS = re.compile(rf"([a-z]+)((?:-{NUMBER})*)")
+WORDS = re.compile(rf"([a-z]+(?:-[a-z]+)*\d*)((?:-{NUMBER})*)")
 
 
 class Worded:
@@ -115,8 +115,9 @@ def from_words(name: str, text: str, kinds: Mapping[str, type[Worded]], example:
     if found is None:
         raise ValueError(f'`{name}` must be a number, or words such as "{example}"; got {text!r}.')
     kind = kinds[choice(name, found[1], kinds)]
-    numbers: list[Any] = [float(one) for one in re.findall(rf"-({NUMBER})", found[2])]
-    wanted = list(kind.__annotations__)
+    written = re.findall(rf"-({NUMBER})", found[2])
+    numbers: list[Any] = [int(one) if one.isdigit() else float(one) for one in written]
+    wanted = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     if len(numbers) != len(wanted):
         form = "-".join([kind.word, *map(str.upper, wanted)])
         raise ValueError(f"`{name}` must read {form}, with numbers; got {text!r}.")

@@ -40,7 +40,7 @@ class Loss:
         self._failed: dict[str, Mask] = {}  # of bursts: the links that have, and of the columns the agents that sleep
         self._receivers, senders = wires.ends
         rows, self._hosted = len(wires.hosted), np.array(wires.hosted, dtype=np.int64)
-        self._place = 1 + np.arange(len(senders)) - wires.first[self._receivers]  # of each link among its receiver's
+        self._place = 1 + wires.places
         self._links = np.array([W[i, j] for i, j in zip(self._receivers, senders, strict=True)], dtype=np.float64)
         self._own = np.array([W[row, place] for row, place in enumerate(wires.own)], dtype=np.float64)
         # Links and diagonals together, by row and column: the order of every sum.

@@ -24,6 +24,8 @@ class Wires:
     pairs    how many of these there are
     width    the most links that an agent of the network has
     out      how many hear each of the hosted agents
+    back     the number of the link the other way, where links go both ways, and
+    there    where that one stands among those of its receiver
     """
 
     agents: int
@@ -38,6 +40,8 @@ class Wires:
     pairs: int
     width: int
     out: Indices
+    back: Indices
+    there: Indices
 
     @classmethod
     def of(cls, neighbours: Sequence[Indices], hosted: Sequence[int], columns: Indices) -> "Wires":
@@ -50,6 +54,7 @@ class Wires:
         mine = [neighbours[i] for i in hosted]
         senders = np.concatenate(mine) if mine else np.empty(0, dtype=np.int64)
         near, far = np.repeat(np.arange(len(neighbours)), counts), np.concatenate(neighbours)
+        back = np.searchsorted(near * len(neighbours) + far, far * len(neighbours) + near)
         ends, pair = np.unique(np.minimum(near, far) * len(neighbours) + np.maximum(near, far), return_inverse=True)
         numbers = np.concatenate([np.arange(begins[i], begins[i + 1]) for i in hosted]).astype(np.int64)
         return cls(
@@ -65,6 +70,8 @@ class Wires:
             pairs=len(ends),
             width=int(counts.max()),
             out=np.bincount(far, minlength=len(neighbours))[np.asarray(hosted, dtype=np.int64)],
+            back=back[numbers].astype(np.int64),
+            there=(back - begins[far])[numbers].astype(np.int64),
         )
 
     @property
@@ -76,3 +83,8 @@ class Wires:
     def ends(self) -> tuple[Indices, Indices]:
         """Receiver (among the hosted) of each link, and its sender (among the columns)."""
         return np.repeat(np.arange(len(self.hosted)), self.degrees), self.senders
+
+    @property
+    def places(self) -> Indices:
+        """Where each link stands among those of its receiver."""
+        return np.arange(len(self.senders)) - self.first[self.ends[0]]

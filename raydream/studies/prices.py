@@ -69,14 +69,16 @@ def repriced(result: Result, at: Conditions) -> Result:
     if "dropped" not in history:
         history = history.assign(dropped=0)
     ordered = dict.fromkeys([*with_conditional(RECORDED, history.columns), *history.columns])
-    return replace(
-        result, history=history[[*ordered]], record=replace(result.record, conditions=_with_loss(at, result))
-    )
+    return replace(result, history=history[[*ordered]], record=replace(result.record, conditions=_at_these(at, result)))
 
 
-def _with_loss(at: Conditions, result: Result) -> Conditions:
+def _at_these(at: Conditions, result: Result) -> Conditions:
+    """These prices, and what else the run was made under."""
     before = result.record.conditions
-    return at if before is None else replace(at, drop=before.drop, asleep=before.asleep)
+    if before is None:
+        return at
+    prices = {name: getattr(at, name) for name in ("gradient_seconds", "latency", "bandwidth", "uplink")}
+    return replace(before, **prices)
 
 
 def why_estimated(record: RunRecord) -> str:

@@ -53,6 +53,7 @@ class Setting:
         check_network(whole, topology)
         if conditions is not None:
             checked_conditions(conditions).check_network(topology.neighbours)
+            conditions.check_messages(whole.dim_x + whole.dim_y)
         alone = any(needs_one_machine(method) for method in methods) and whole.agents > 1
         pooled = problem.pooled() if alone and hasattr(problem, "pooled") else None
         begun = None if start is None else checked_start(whole, start)

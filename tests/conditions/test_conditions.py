@@ -154,10 +154,12 @@ def test_the_command_line_takes_conditions(tmp_path):
     done = CliRunner().invoke(
         app,
         [*words, "--condition", "latency=0.05", "--condition", "gradient_seconds=exponential-0.001",
+         "--condition", "compression=top-0.3", "--condition", "memory=true",
          "--directory", str(tmp_path / "r")],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     found = rd.load(tmp_path / "r").record.conditions
-    assert found == rd.Conditions(latency=0.05, gradient_seconds="exponential-0.001")
+    wanted = dict(latency=0.05, gradient_seconds="exponential-0.001", compression="top-0.3", memory=True)
+    assert found == rd.Conditions(**wanted)
     wrong = CliRunner().invoke(app, [*words, "--condition", "weather=1", "--directory", str(tmp_path / "x")])
     assert wrong.exit_code == 2 and "`--condition` must be one of" in wrong.output

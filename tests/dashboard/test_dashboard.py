@@ -405,15 +405,23 @@ def test_a_new_run_is_what_the_form_says(tmp_path):
 
 def test_a_new_run_has_the_conditions_of_the_form(tmp_path):
     """Numbers and words; asked for again they are the same, unless there is one for each agent."""
-    fields = {"condition.latency": "0.05", "condition.drop": "bursts-0.1-0.5", "condition.uplink": ""}
+    given = {"latency": "0.05", "drop": "bursts-0.1-0.5", "uplink": "", "compression": "top-0.3", "memory": "true"}
+    fields = {f"condition.{name}": value for name, value in given.items()}
     result = started(tmp_path, {**FORM, **fields})
-    assert result.record.conditions == rd.Conditions(latency=0.05, drop="bursts-0.1-0.5")
+    wanted = rd.Conditions(latency=0.05, drop="bursts-0.1-0.5", compression="top-0.3", memory=True)
+    assert result.record.conditions == wanted
     config = result.config
     form = dict(parse_qsl(urlsplit(again(config, {})).query))
     assert {name: form[name] for name in fields if fields[name]} == {name: one for name, one in fields.items() if one}
     assert again(config | {"conditions": {"gradient_seconds": [1, 2, 3, 4]}}, {}) is None
     assert {field.name for field in dataclasses.fields(rd.Conditions)} == {*conditions()}, "every condition has a field"
-    for field, wrong in (("latency", "-1"), ("latency", "[1,2]"), ("drop", "1"), ("bandwidth", "$(x)")):
+    for field, wrong in (
+        ("latency", "-1"),
+        ("latency", "[1,2]"),
+        ("drop", "1"),
+        ("compression", "top-2.5"),
+        ("bandwidth", "$(x)"),
+    ):
         with pytest.raises((ValueError, TypeError), match=f"`{field}`"):
             new_run({**FORM, f"condition.{field}": wrong})
 

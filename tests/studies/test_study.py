@@ -239,7 +239,7 @@ def test_a_study_has_conditions(tuned, tmp_path):
     """They hold for tuning and comparing alike, and simulated time may be the budget."""
     file = copy.deepcopy(GIVEN) | {
         "budget": {"axis": "sim_seconds", "amount": 4.5},
-        "conditions": {"latency": 0.05, "gradient_seconds": 1e-3, "drop": "bursts-0.1-0.5"},
+        "conditions": {"latency": 0.05, "drop": "bursts-0.1-0.5", "compression": "qsgd-4", "memory": True},
         "network": [{"name": "ring"}],
         "method": [{"name": "gt-gda", **({} if tuned else {"eta": 0.1, "gamma": 0.5})}],
     }
@@ -248,7 +248,7 @@ def test_a_study_has_conditions(tuned, tmp_path):
         del file["tuning"]
     study = rd.study(file, tmp_path, workers=1, progress=False)
     (comparison,) = study.comparisons.values()
-    wanted = rd.Conditions(latency=0.05, gradient_seconds=1e-3, drop="bursts-0.1-0.5")
+    wanted = rd.Conditions(latency=0.05, drop="bursts-0.1-0.5", compression="qsgd-4", memory=True)
     assert all(result.record.conditions == wanted for result in comparison.results.values())
     assert set(comparison.runs.outcome) == {"budget"} and (comparison.runs.sim_seconds >= 4.5).all()
 

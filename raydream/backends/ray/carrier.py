@@ -14,7 +14,7 @@ from raydream.types import Array
 class Carrier:
     """Between the rows hosted here and those of the neighbouring actors."""
 
-    links: Links
+    frames: Links
     route: Route
 
     def rows(self, said: Array, stamps: Array, alive: Mask | None) -> tuple[Array, Array]:
@@ -24,13 +24,39 @@ class Carrier:
         stack, stamped = np.zeros((columns, said.shape[1]), dtype=said.dtype), np.zeros(columns)
         stack[route.own], stamped[route.own] = said, stamps
         heard = {peer: np.empty(len(places)) for peer, places in hears.items()}
-        self.links.exchange(
+        self.frames.exchange(
             {peer: [as_bytes(stamps[rows]), *(as_bytes(said[row]) for row in rows)] for peer, rows in says.items()},
             {peer: [as_bytes(heard[peer]), *(as_bytes(stack[at]) for at in places)] for peer, places in hears.items()},
         )
         for peer, theirs in heard.items():
             stamped[hears[peer]] = theirs
         return stack, stamped
+
+    def links(self, said: Array, stamps: Array, alive: Mask | None) -> tuple[Array, Array]:
+        """What was said the other way on each link, and the stamps of all columns; every row has its stamp.
+
+        Both ends take the links between two actors in the order of sender and receiver.
+        """
+        wires, hosts = self.route.wires, self.route.hosts
+        assert wires is not None and hosts is not None
+        receivers, senders = wires.ends
+        works = np.ones(len(senders), dtype=np.bool_) if alive is None else alive
+        heard, stamped = np.zeros_like(said), np.zeros(len(wires.columns))
+        stamped[wires.own] = stamps
+        near = np.flatnonzero(hosts == self.frames.me)
+        heard[near] = said[np.searchsorted(wires.numbers, wires.back[near])]
+        busy = {peer: np.flatnonzero(works & (hosts == peer)) for peer in self.route.says}
+        says = {peer: links for peer, links in busy.items() if len(links)}
+        hears = {peer: links[np.argsort(senders[links], kind="stable")] for peer, links in says.items()}
+        out = {peer: stamps[receivers[links]] for peer, links in says.items()}
+        come = {peer: np.empty(len(links)) for peer, links in hears.items()}
+        self.frames.exchange(
+            {peer: [as_bytes(out[peer]), *(as_bytes(said[link]) for link in links)] for peer, links in says.items()},
+            {peer: [as_bytes(come[peer]), *(as_bytes(heard[link]) for link in links)] for peer, links in hears.items()},
+        )
+        for peer, theirs in come.items():
+            stamped[senders[hears[peer]]] = theirs
+        return heard, stamped
 
 
 def as_bytes(row: Array) -> memoryview:

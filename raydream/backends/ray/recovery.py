@@ -100,7 +100,7 @@ class Recovering:
             return
         self._paid = last.ledger
         self._actors.ask(
-            lambda actor, number: actor.restore.remote(last.iteration, rows_of(last, router.hosted(number)))
+            lambda actor, number: actor.restore.remote(last.iteration, rows_of(last, router.routes[number]))
         )
         self._at = last.iteration
 

@@ -6,6 +6,8 @@ import numpy as np
 
 from raydream.agents.ledger import Ledger
 from raydream.backends.protocol import Snapshot
+from raydream.backends.ray.routing import Route
+from raydream.conditions.compression import MEMORY
 from raydream.types import Array
 
 
@@ -21,6 +23,9 @@ def gathered(snapshots: Mapping[int, Snapshot], paid: Ledger) -> Snapshot:
     )
 
 
-def rows_of(snapshot: Snapshot, hosted: range) -> dict[str, Array]:
-    """The rows of some agents."""
-    return {name: array[hosted.start : hosted.stop] for name, array in snapshot.arrays.items()}
+def rows_of(snapshot: Snapshot, route: Route) -> dict[str, Array]:
+    """The rows of an actor's agents; of what neighbours have heard of each other, also those of the neighbours."""
+    hosted, columns = (slice(route.hosted[0], route.hosted[-1] + 1), list(route.columns))
+    return {
+        name: array[columns] if name.startswith(MEMORY) else array[hosted] for name, array in snapshot.arrays.items()
+    }

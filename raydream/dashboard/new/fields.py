@@ -49,6 +49,8 @@ def conditions() -> dict[str, str]:
         "uplink": "bytes/s of an agent",
         "drop": "a link fails (chance)",
         "asleep": "an agent sleeps",
+        "compression": "what of a message travels",
+        "memory": "memory (true, or a step)",
     }
 
 
