@@ -13,7 +13,7 @@ from pathlib import Path
 
 from measuring import HEAD, Row, line, table
 
-GROUPS = ("actors", "starting")  # files of this folder
+GROUPS = ("actors", "starting", "one_process", "agents", "feedback")  # files of this folder
 
 
 def main() -> None:
