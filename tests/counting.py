@@ -7,7 +7,7 @@ from pathlib import Path
 
 from raydream.backends.ray.links.frames import HEADER
 from raydream.backends.ray.links.ray_calls import RayLinks
-from raydream.backends.ray.links.tcp import DirectLinks
+from raydream.backends.ray.links.tcp import DirectLinks, TcpLinks
 
 HEAD = HEADER.size
 RECEIVED = 128  # where struct tcp_info has tcpi_bytes_received
@@ -22,7 +22,7 @@ def received(connection):
 def counted_in(folder):
     """The transport; each actor keeps in this folder its frames, its rows, and the bytes without their headers."""
 
-    class Counted(DirectLinks):
+    class Counted(TcpLinks):
         def connect(self, peers):
             super().connect(peers)
             self.before = sum(received(link.socket) for link in self._links.values())
@@ -50,15 +50,13 @@ def laid_in(folder):
         def connect(self, peers):
             super().connect(peers)
             self.rows = self.read = 0
-            for link in self._links.values():
-                link._read = self.counting(link, link._read)
+            read = self._shared.read
 
-        def counting(self, link, read):
-            def counted(begin):
-                self.read += sum(ear.nbytes for ear in link._hears)
-                read(begin)
+            def counted(peer, begin, ears):
+                self.read += sum(ear.nbytes for ear in ears)
+                read(peer, begin, ears)
 
-            return counted
+            self._shared.read = counted
 
         def exchange(self, says, hears):
             super().exchange(says, hears)

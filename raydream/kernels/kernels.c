@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VERSION 4 /* raised with every change; library.py must say the same */
+#define VERSION 5 /* raised with every change; library.py must say the same */
 #define HELD 4096 /* numbers in a block of columns: several such blocks stay in the cache */
 #define FEW 2000  /* rows: beyond, a block is one line of the cache wide */
 #define PASSES 20
@@ -27,6 +27,7 @@ int64_t version(void) { return VERSION; }
 #undef REAL
 
 #include "sparse.h"
+#include "words.h"
 
 /* --- the simplex --- */
 

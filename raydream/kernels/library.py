@@ -13,12 +13,13 @@ from raydream.types import Array
 
 FILE = Path(__file__).with_name("compiled.so")
 SWITCH = "RAYDREAM_KERNELS"
-VERSION = 4  # of kernels.c
+VERSION = 5  # of kernels.c
 
 SIZE, WORD, POINTER, REAL = ctypes.c_int64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_double
 ARGUMENTS = {
     "version": [],
     **{f"weighted_sums_{kind}": [SIZE, SIZE, *[POINTER] * 5] for kind in ("double", "float")},
+    **{f"weighted_rows_{kind}": [SIZE, SIZE, *[POINTER] * 5] for kind in ("double", "float")},
     **{f"accelerate_{kind}": [SIZE, POINTER, POINTER, REAL] for kind in ("double", "float")},
     **{f"room_{kind}": [SIZE] for kind in ("double", "float")},
     **{f"rounds_{kind}": [SIZE, SIZE, *[POINTER] * 5, SIZE, SIZE, REAL, POINTER] for kind in ("double", "float")},
@@ -26,6 +27,8 @@ ARGUMENTS = {
     "rows_onto_simplex": [SIZE, SIZE, REAL, POINTER, SIZE, POINTER, SIZE],
     "row_products": [SIZE, *[POINTER] * 6, SIZE, POINTER],
     "row_sums": [SIZE, *[POINTER] * 6, SIZE, POINTER],
+    "publish": [POINTER, ctypes.c_uint32],
+    "reached": [SIZE, POINTER, ctypes.c_uint32, SIZE],
     "draw_below": [POINTER, WORD, WORD, SIZE, POINTER, POINTER, SIZE, POINTER],
 }
 SUFFIX = {"d": "double", "f": "float"}  # of a function's name, by the letter of a dtype

@@ -19,6 +19,7 @@ class Weights:
         kind = SUFFIX.get(W.dtype.char)
         known = library is not None and kind is not None
         self._sums = getattr(library, f"weighted_sums_{kind}") if known else None
+        self._rows = getattr(library, f"weighted_rows_{kind}") if known else None
         self._rounds = getattr(library, f"rounds_{kind}") if known else None
         self._room: int = getattr(library, f"room_{kind}")(W.shape[0]) if known else 0
         self._parts = (W.indptr.astype(np.int32), W.indices.astype(np.int32), np.ascontiguousarray(W.data))
@@ -31,6 +32,18 @@ class Weights:
             return sums
         out = np.empty((self.W.shape[0], V.shape[1]), dtype=V.dtype)
         self._sums(len(out), V.shape[1], *self._places, address(V), address(out))
+        return out
+
+    @property
+    def takes_places(self) -> bool:
+        """Whether `of_rows` can be called."""
+        return self._rows is not None
+
+    def of_rows(self, places: Any, width: int) -> Array:
+        """W V, where the address of each row of V, `width` numbers of the type of W, is in `places`."""
+        assert self._rows is not None
+        out = np.empty((self.W.shape[0], width), dtype=self.W.dtype)
+        self._rows(len(out), width, *self._places, address(places), address(out))
         return out
 
     def rounds(self, V: Array, count: int, eta: float | None) -> Array:

@@ -7,11 +7,17 @@
 
 typedef REAL LANE __attribute__((vector_size(64), aligned(sizeof(REAL)), may_alias));
 
-/* Rows that lie so many numbers apart. */
+/* Rows that lie so many numbers apart; or so many numbers after where each of `places` says, if there are any. */
 typedef struct {
     REAL *place;
     int64_t apart;
+    const uint64_t *places;
 } NAMED(Rows, REAL);
+
+static inline __attribute__((always_inline)) const REAL *NAMED(row, REAL)(NAMED(Rows, REAL) V, int64_t j)
+{
+    return V.places ? (const REAL *)V.places[j] + V.apart : V.place + j * V.apart;
+}
 
 /* How a round ends: sum, or up * sum - back * previous. */
 typedef struct {
@@ -32,7 +38,7 @@ static inline __attribute__((always_inline)) void NAMED(one_round, REAL)(
         for (; t + 4 * WIDE <= count; t += 4 * WIDE) {
             LANE a = {0}, b = {0}, c = {0}, d = {0};
             for (int32_t entry = begins[i]; entry < begins[i + 1]; entry++) {
-                const LANE *v = (const LANE *)(V.place + columns[entry] * V.apart + t);
+                const LANE *v = (const LANE *)(NAMED(row, REAL)(V, columns[entry]) + t);
                 REAL weight = weights[entry];
                 a += weight * v[0], b += weight * v[1], c += weight * v[2], d += weight * v[3];
             }
@@ -47,14 +53,14 @@ static inline __attribute__((always_inline)) void NAMED(one_round, REAL)(
         for (; t + WIDE <= count; t += WIDE) {
             LANE sum = {0};
             for (int32_t entry = begins[i]; entry < begins[i + 1]; entry++)
-                sum += weights[entry] * *(const LANE *)(V.place + columns[entry] * V.apart + t);
+                sum += weights[entry] * *(const LANE *)(NAMED(row, REAL)(V, columns[entry]) + t);
             if (momentum.accelerated) sum = sum * momentum.up - *(const LANE *)(before + t) * momentum.back;
             *(LANE *)(to + t) = sum;
         }
         for (; t < count; t++) {
             REAL sum = 0;
             for (int32_t entry = begins[i]; entry < begins[i + 1]; entry++)
-                sum += weights[entry] * V.place[columns[entry] * V.apart + t];
+                sum += weights[entry] * NAMED(row, REAL)(V, columns[entry])[t];
             to[t] = momentum.accelerated ? sum * momentum.up - before[t] * momentum.back : sum;
         }
     }
@@ -74,7 +80,19 @@ CLONES void NAMED(weighted_sums, REAL)(int64_t rows, int64_t width, const int32_
     int64_t step = NAMED(block, REAL)(rows);
     for (int64_t left = 0; left < width; left += step) {
         int64_t count = width - left < step ? width - left : step;
-        NAMED(Rows, REAL) said = {(REAL *)V + left, width}, heard = {out + left, width};
+        NAMED(Rows, REAL) said = {(REAL *)V + left, width, NULL}, heard = {out + left, width, NULL};
+        NAMED(one_round, REAL)(rows, count, begins, columns, weights, said, heard, heard, (NAMED(Momentum, REAL)){0});
+    }
+}
+
+/* The same, of rows that lie where `places` says. */
+CLONES void NAMED(weighted_rows, REAL)(int64_t rows, int64_t width, const int32_t *begins, const int32_t *columns,
+                                       const REAL *weights, const uint64_t *places, REAL *out)
+{
+    int64_t step = NAMED(block, REAL)(rows);
+    for (int64_t left = 0; left < width; left += step) {
+        int64_t count = width - left < step ? width - left : step;
+        NAMED(Rows, REAL) said = {NULL, left, places}, heard = {out + left, width, NULL};
         NAMED(one_round, REAL)(rows, count, begins, columns, weights, said, heard, heard, (NAMED(Momentum, REAL)){0});
     }
 }
@@ -92,8 +110,8 @@ CLONES void NAMED(rounds, REAL)(int64_t rows, int64_t width, const int32_t *begi
     NAMED(Momentum, REAL) momentum = {accelerated, (REAL)(1.0 + eta), (REAL)eta};
     for (int64_t left = 0; left < width; left += step) {
         int64_t count = width - left < step ? width - left : step;
-        NAMED(Rows, REAL) now = {(REAL *)V + left, width}, before = now, end = {out + left, width};
-        NAMED(Rows, REAL) places[2] = {{room, step}, {room + rows * step, step}};
+        NAMED(Rows, REAL) now = {(REAL *)V + left, width, NULL}, before = now, end = {out + left, width, NULL};
+        NAMED(Rows, REAL) places[2] = {{room, step, NULL}, {room + rows * step, step, NULL}};
         for (int64_t k = 0; k < rounds; k++) {
             NAMED(Rows, REAL) next = k == rounds - 1 ? end : places[k % 2];
             NAMED(one_round, REAL)(rows, count, begins, columns, weights, now, before, next, momentum);

@@ -8,83 +8,14 @@ import threading
 
 import numpy as np
 import pytest
+from linked import RUN, SECRET, Group, bytes_of, complete, ring
 
 from raydream.backends.ray.links import LINKS, Links, Terms
-from raydream.backends.ray.links.frames import FRESH, HEADER, Connection
+from raydream.backends.ray.links.frames import HEADER, Connection
 from raydream.backends.ray.links.greeting import HELLO, NONCE, _Caller, _dismiss
-from raydream.backends.ray.links.memory import OFFER, Segment, Window, available
-from raydream.backends.ray.links.shared import Slots
+from raydream.backends.ray.links.memory import available
 from raydream.backends.ray.links.tcp import DirectLinks, TcpLinks
 from raydream.errors import LinkError, LinkLost, LinkTimeout
-
-RUN, SECRET = b"r" * 16, b"s" * 32
-
-
-def bytes_of(array):
-    return memoryview(array).cast("B")
-
-
-class Group:
-    """Some linked actors, each driven by a thread of its own."""
-
-    def __init__(self, neighbours, patience=300.0, secret_of=lambda i: SECRET, kinds=(DirectLinks,)):
-        self.neighbours = neighbours
-        self.links = [kinds[i % len(kinds)](i, Terms(RUN, secret_of(i), patience)) for i in range(len(neighbours))]
-        self.addresses = [link.listen("127.0.0.1", 1) for link in self.links]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for link in self.links:
-            link.close()
-
-    def connect(self):
-        self.each(lambda i: self.links[i].connect({j: self.addresses[j] for j in self.neighbours[i]}))
-        return self
-
-    def each(self, action, who=None):
-        """action(i) in parallel; the first exception is raised."""
-        errors = []
-
-        def guarded(i):
-            try:
-                action(i)
-            except BaseException as error:
-                errors.append(error)
-
-        threads = [
-            threading.Thread(target=guarded, args=(i,)) for i in (range(len(self.links)) if who is None else who)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(300)
-        assert not any(thread.is_alive() for thread in threads), "deadlock"
-        if errors:
-            raise errors[0]
-
-    def rounds(self, widths):
-        """Everybody says its number (times the round) to everybody, and checks what it hears."""
-
-        def talk(i):
-            for k, width in enumerate(widths):
-                said = np.full(width, 100.0 * k + i)
-                heard = {j: np.full(width, np.nan) for j in self.neighbours[i]}
-                self.links[i].exchange(
-                    {j: [bytes_of(said)] for j in self.neighbours[i]}, {j: [bytes_of(heard[j])] for j in heard}
-                )
-                assert all((heard[j] == 100.0 * k + j).all() for j in heard)
-
-        self.each(talk)
-
-
-def ring(m):
-    return [sorted({(i - 1) % m, (i + 1) % m}) for i in range(m)]
-
-
-def complete(m):
-    return [[j for j in range(m) if j != i] for i in range(m)]
 
 
 @pytest.mark.parametrize("kinds", [(DirectLinks,), (TcpLinks,), (DirectLinks, TcpLinks)], ids=["both", "tcp", "mixed"])
@@ -95,101 +26,8 @@ def test_rounds_of_changing_width(neighbours, kinds):
         group.connect().rounds([1, 7, 1000, 3, 5000, 5000, 20_000, 1, 2000, 100_000, 1])
 
 
+KINDS = pytest.mark.parametrize("kind", [DirectLinks, TcpLinks])
 shared = pytest.mark.skipif(not available(), reason="this system has no memory without a name")
-
-
-@shared
-def test_long_frames_between_actors_of_one_machine_go_through_memory(monkeypatch):
-    """The connection carries headers alone; where one of the two does not share, all of it."""
-    carried = []
-    push = Connection.push
-
-    def witness(link):
-        carried.append((type(group.links[link.me]), sum(piece.nbytes for piece in link._voice)))
-        return push(link)
-
-    monkeypatch.setattr(Connection, "push", witness)
-    for kinds, least, most in (
-        ((DirectLinks,), 0, 200),
-        ((TcpLinks,), 80_000, 80_200),
-        ((DirectLinks, TcpLinks), 80_000, 80_200),
-    ):
-        carried.clear()
-        with Group(ring(2), kinds=kinds) as group:
-            group.connect().rounds([10_000])
-        assert least <= max(size for _, size in carried) <= most
-
-
-@shared
-def test_what_is_said_to_several_is_laid_into_memory_once():
-    """A slot holds one copy of the frame for all neighbours, and two where they differ."""
-    slots, row, other = Slots(), np.ones(10_000), np.ones(10_000)
-    first = slots.lay(1, {1: [bytes_of(row)], 2: [bytes_of(row)], 5: [bytes_of(other)]}, {})
-    assert first[1] == first[2] != first[5] and first[1][1] == first[5][1] != b""
-    window, begin = Window(first[1][1]), first[5][0] - 1
-    assert (window.bytes[begin : begin + 80_000].view(np.float64) == 1.0).all()
-    second = slots.lay(2, {1: [bytes_of(row)], 5: [bytes_of(other)]}, {1: 1, 2: 1, 5: 1})
-    assert {news for _, news in second.values()} == {b""}, "they know of it"
-    assert {place for place, _ in second.values()}.isdisjoint(place for place, _ in first.values()), "rounds take turns"
-    window.close()
-    slots.close()
-
-
-@shared
-def test_a_slot_that_may_still_be_read_is_not_written():
-    """A neighbour that took no part in a round may be reading the one before: nobody is lost, and nothing is laid."""
-    slots, row = Slots(), np.ones(10_000)
-
-    def lay(round, peers, heard):
-        return slots.lay(round, {peer: [bytes_of(row)] for peer in peers}, heard)
-
-    assert lay(1, [1, 2], {}) and lay(2, [1], {1: 1, 2: 1})
-    assert lay(3, [1, 2], {1: 2, 2: 1}) == {}, "2 was last heard in round 1, and may be reading it"
-    assert lay(5, [1, 2], {1: 4, 2: 3}), "now it has spoken in a later round"
-    slots.close()
-
-
-@shared
-def test_memory_that_was_replaced_can_be_opened_until_everybody_has_read_it():
-    """A neighbour may open what it was told of when its owner has gone on to the next round."""
-    slots, row, long = Slots(), np.ones(10_000), np.ones(100_000)
-    (_, first) = slots.lay(1, {1: [bytes_of(row)]}, {})[1]
-    (_, second) = slots.lay(2, {1: [bytes_of(long)]}, {1: 1})[1]
-    assert second not in (b"", first)
-    Window(first).close()
-    slots.lay(3, {1: [bytes_of(long)]}, {1: 2})
-    with pytest.raises(OSError):
-        Window(first)
-    slots.close()
-
-
-@shared
-@pytest.mark.parametrize(
-    ("place", "offer", "words"),
-    [
-        (1, b"", "its place is not the expected one"),
-        (FRESH | 1, b"\0" * OFFER.size, "cannot read the memory of actor 1"),
-    ],
-)
-def test_a_frame_that_lies_nowhere_is_refused(place, offer, words):
-    """A place in memory that was never told of, or that cannot be opened."""
-    with Group(ring(2)) as group:
-        group.connect()
-        group.links[1]._links[0].socket.sendall(HEADER.pack(RUN, 1, 1, 1, 8, place) + offer)
-        with pytest.raises(LinkError, match=words):
-            group.links[0].exchange({1: [bytes_of(np.zeros(1))]}, {1: [bytes_of(np.zeros(1))]})
-
-
-@shared
-def test_a_frame_that_reaches_beyond_the_memory_is_refused():
-    segment = Segment(100)
-    with Group(ring(2)) as group:
-        group.connect()
-        forged = HEADER.pack(RUN, 1, 1, 1, 80, FRESH | 22) + segment.offer
-        group.links[1]._links[0].socket.sendall(forged)
-        with pytest.raises(LinkError, match="its place is not the expected one"):
-            group.links[0].exchange({1: [bytes_of(np.zeros(10))]}, {1: [bytes_of(np.zeros(10))]})
-    segment.close()
 
 
 @shared
@@ -210,13 +48,14 @@ def test_large_frames_do_not_deadlock(monkeypatch):
         begin(self, connection, me, peer)
 
     monkeypatch.setattr(Connection, "__init__", small)
-    with Group(complete(4)) as group:
+    with Group(complete(4), kinds=(TcpLinks,)) as group:
         group.connect().rounds([40_000, 5, 20_000])
 
 
-def test_a_frame_of_many_rows():
+@KINDS
+def test_a_frame_of_many_rows(kind):
     """More rows than one system call takes, in both directions."""
-    with Group(ring(2)) as group:
+    with Group(ring(2), kinds=(kind,)) as group:
         group.connect()
         rows = [np.arange(500.0).reshape(250, 2), -np.arange(500.0).reshape(250, 2)]
         heard = [np.empty((250, 2)), np.empty((250, 2))]
@@ -346,9 +185,10 @@ def test_in_a_crowd_of_one_address_others_stay():
                 end.close()
 
 
-def test_a_frame_of_another_length_is_refused():
+@KINDS
+def test_a_frame_of_another_length_is_refused(kind):
     """The receiver knows the length that it expects: an oversized one is refused before it is read."""
-    with Group(ring(2)) as group:
+    with Group(ring(2), kinds=(kind,)) as group:
         group.connect()
 
         def talk(i):
@@ -364,7 +204,7 @@ def test_a_frame_of_another_length_is_refused():
 @pytest.mark.parametrize(("place", "name"), [(0, "run"), (1, "epoch"), (2, "sender"), (3, "round"), (4, "length")])
 def test_every_field_of_the_header_is_checked(place, name):
     """A frame of another run, epoch, sender, round or length is refused by that name."""
-    with Group(ring(2)) as group:
+    with Group(ring(2), kinds=(TcpLinks,)) as group:
         group.connect()
         fields = [RUN, 1, 1, 1, 8, 0]
         fields[place] = b"q" * 16 if place == 0 else 2**30
@@ -374,18 +214,20 @@ def test_every_field_of_the_header_is_checked(place, name):
             group.links[0].exchange({1: [bytes_of(one)]}, {1: [bytes_of(np.zeros(1))]})
 
 
-def test_a_neighbour_that_is_gone_is_noticed_at_once():
+@KINDS
+def test_a_neighbour_that_is_gone_is_noticed_at_once(kind):
     """EOF ends the wait long before patience does."""
-    with Group(ring(2), patience=3600) as group:
+    with Group(ring(2), patience=3600, kinds=(kind,)) as group:
         group.connect()
         group.links[1].close()
         with pytest.raises(LinkLost):
             group.links[0].exchange({1: [bytes_of(np.zeros(9))]}, {1: [bytes_of(np.zeros(9))]})
 
 
-def test_an_order_to_stop_interrupts_the_wait():
+@KINDS
+def test_an_order_to_stop_interrupts_the_wait(kind):
     """abort() from another thread ends a wait."""
-    with Group(ring(2), patience=3600) as group:
+    with Group(ring(2), patience=3600, kinds=(kind,)) as group:
         group.connect()
         timer = threading.Timer(0.2, group.links[0].abort)
         timer.start()
@@ -394,12 +236,16 @@ def test_an_order_to_stop_interrupts_the_wait():
         timer.join()
 
 
-def test_patience_ends_and_names_who_was_waited_for():
+@KINDS
+def test_patience_ends_and_names_who_was_waited_for(kind):
     """A neighbour that says nothing is named."""
-    with Group(ring(3), patience=0.3) as group:
+    with Group(ring(3), patience=0.3, kinds=(kind,)) as group:
         group.connect()
         zero, heard = np.zeros(1), {j: np.zeros(1) for j in (1, 2)}
-        group.links[2]._links[0].socket.sendall(HEADER.pack(RUN, 1, 2, 1, 8, 0) + struct.pack("d", 0.0))
+        if group.links[2]._shared is not None:
+            group.links[2]._shared.say(1, {0: [bytes_of(zero)]})
+        else:
+            group.links[2]._links[0].socket.sendall(HEADER.pack(RUN, 1, 2, 1, 8, 0) + struct.pack("d", 0.0))
         with pytest.raises(LinkTimeout) as caught:
             group.links[0].exchange({j: [bytes_of(zero)] for j in heard}, {j: [bytes_of(heard[j])] for j in heard})
         assert caught.value.waits_for == (1,) and caught.value.round == 1

@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
 
 from raydream.backends.ray.links.memory import OFFER, Segment, Window, available
+from raydream.kernels.words import publish, reached
 
 pytestmark = pytest.mark.skipif(not available(), reason="this system has no memory without a name")
 
@@ -16,7 +18,7 @@ OWNER = """
 import sys
 from raydream.backends.ray.links.memory import Segment
 segment = Segment(64)
-segment.bytes[:5] = list(b"hello")
+segment.bytes[:5] = b"hello"
 print(segment.offer.hex(), flush=True)
 for line in sys.stdin:
     segment.bytes[0] = int(line)
@@ -42,10 +44,10 @@ def told(owner):
 def test_what_one_process_writes_another_reads(owner):
     """Also what is written later; and it cannot be written to."""
     window = Window(told(owner))
-    assert bytes(window.bytes[:5]) == b"hello" and window.bytes.size == 64
+    assert bytes(window.bytes[:5]) == b"hello" and len(window.bytes) == 64
     owner.stdin.write("7\n")
     assert owner.stdout.readline() == "written\n" and window.bytes[0] == 7
-    with pytest.raises(ValueError):
+    with pytest.raises(TypeError):
         window.bytes[0] = 1
     window.close()
 
@@ -64,13 +66,12 @@ def test_it_outlives_its_killed_owner_only_while_it_is_read(owner):
 
 def test_a_segment_that_is_another_one_is_refused(owner):
     """Where the same numbers lead elsewhere, as in another container, the token differs."""
-    process, file, size, token = OFFER.unpack(told(owner))
+    process, file, token = OFFER.unpack(told(owner))
     for wrong in (
-        OFFER.pack(process, file, size, b"?" * 32),
-        OFFER.pack(process, file, size + 1, token),
-        OFFER.pack(process, 0, size, token),
-        OFFER.pack(process, 10_000, size, token),
-        OFFER.pack(2**40, file, size, token),
+        OFFER.pack(process, file, b"?" * 32),
+        OFFER.pack(process, 0, token),
+        OFFER.pack(process, 10_000, token),
+        OFFER.pack(2**40, file, token),
     ):
         with pytest.raises(OSError):
             Window(wrong)
@@ -82,8 +83,11 @@ def test_nothing_stays_open():
     for _ in range(20):
         segment = Segment(1 << 20)
         window = Window(segment.offer)
-        segment.bytes[:] = 3
-        assert int(window.bytes.sum()) == 3 << 20
+        segment.bytes[:] = b"3" * (1 << 20)
+        segment.grow(2 << 20)
+        segment.bytes[-1:] = b"4"
+        window.look_again()
+        assert bytes(window.bytes) == b"3" * (1 << 20) + bytes((1 << 20) - 1) + b"4"
         window.close()
         segment.close()
     assert len(os.listdir("/proc/self/fd")) == files
@@ -93,7 +97,25 @@ def test_nothing_stays_open():
 
 def test_a_view_that_is_still_looked_at_stays_valid():
     segment = Segment(80)
-    segment.bytes[:] = 1
-    numbers = segment.bytes.view(np.float64)
+    segment.bytes[:] = np.ones(10).tobytes()
+    numbers = np.frombuffer(segment.bytes, dtype=np.float64)
     segment.close()
-    assert numbers.size == 10 and np.isfinite(numbers).all()
+    assert (numbers == 1.0).all()
+
+
+def test_a_word_is_waited_for_and_may_wrap():
+    """Whoever waits goes on when the word has reached a number, also beyond 32 bits; what never comes is not there."""
+    segment = Segment(64)
+    window = Window(segment.offer)
+    words = np.array([window.word], dtype=np.uint64)
+    assert reached(words, 1, 0.0) == 0 == reached(words, 1, 0.001)
+    for value in (1, 5, 2**31, 2**32 - 1, 2**32 + 3):
+        publish(segment.word, value)
+        assert reached(words, value, 0.0) == 1 and reached(words, value + 1, 0.0) == 0
+    timer = threading.Timer(0.05, publish, (segment.word, 2**32 + 4))
+    timer.start()
+    while not reached(words, 2**32 + 4, 10.0):
+        pass
+    timer.join()
+    window.close()
+    segment.close()

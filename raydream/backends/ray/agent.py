@@ -15,12 +15,12 @@ from raydream.agents.ledger import Ledger
 from raydream.agents.streams import Streams
 from raydream.backends.host import Host
 from raydream.backends.protocol import Keep, Names, Snapshot
-from raydream.backends.ray.carrier import Carrier, as_bytes
+from raydream.backends.ray.carrier import Carrier
 from raydream.backends.ray.links import Links, Terms
+from raydream.backends.ray.neighbourhood import Neighbourhood
 from raydream.backends.ray.routing import Route
 from raydream.conditions import Conditions
 from raydream.conditions.medium import Medium
-from raydream.kernels import Weights
 from raydream.program import frame_of, heard_as
 from raydream.types import Array
 
@@ -92,8 +92,7 @@ class Agent:
             self._medium = Medium(conditions, route.wires, route.W, seed, world["start"][0].dtype)
         agents = Agents(route.hosted, shards, streams=Streams(seed), **world)
         self._host = Host(method, agents, self._exchange, self._medium)
-        self._weighed = Weights(route.W.astype(agents.dtype, copy=False))
-        self._stack = np.empty((0, 0))
+        self._neighbourhood = Neighbourhood(route, self.links, agents.dtype)
 
     @failing_by_value
     def listen(self, host: str, epoch: int) -> Any:
@@ -146,18 +145,9 @@ class Agent:
         """One round: rows to the neighbours, rows from the neighbours, and their weighted sums."""
         if self._medium is not None:
             return self._medium.exchange(said, bytes, Carrier(self.links, self._route), self._ledger)
-        V = frame_of(said)
-        route, width = self._route, V.shape[1]
-        if self._stack.shape[1] != width:
-            self._stack = np.empty((len(route.columns), width), dtype=V.dtype)
-        stack = self._stack
-        stack[route.own] = V
-        self.links.exchange(
-            {peer: [as_bytes(V[row]) for row in rows] for peer, rows in route.says.items()},
-            {peer: [as_bytes(stack[place]) for place in places] for peer, places in route.hears.items()},
-        )
-        self._ledger.bill_round(route.messages, bytes)
-        return heard_as(said, self._weighed(stack))
+        heard = self._neighbourhood.hear(frame_of(said))
+        self._ledger.bill_round(self._route.messages, bytes)
+        return heard_as(said, heard)
 
     def _forget(self) -> None:
         self._ledger = Ledger()

@@ -65,6 +65,14 @@ class Links(Protocol):
         are not named take no part in the round.
         """
 
+    def look(self, says: Mapping[int, Buffers], hears: Mapping[int, Buffers]) -> Mapping[int, int]:
+        """The same, where what is heard need not be moved: the address of a neighbour's frame, until the next round.
+
+        Those that have none here are in their buffers.
+        """
+        self.exchange(says, hears)
+        return {}
+
     def deliver(self, epoch: int, round: int, sender: int, payload: Any) -> None:
         """A neighbour's frame, for transports whose frames come as calls of the actor."""
         raise LinkError(f"actor {self.me} was handed a frame of actor {sender}, but these links take none by call.")

@@ -1,88 +1,151 @@
-"""What an actor says in a round, laid into memory that its neighbours on the same machine read.
+"""What actors of one machine say to each other, through memory: each writes its own and reads its neighbours'.
 
-Two slots take turns. A slot is written again when all who read it have been heard in a later round: whoever speaks in
-round k has read everything of the rounds before. Where a neighbour takes part in every round, that is so when its turn
-comes; where it does not, and the slot may still be read, the frame goes with its header instead.
+Two slots take turns. An actor's word is 2 k + 1 when its frames of round k lie in its slot, and at least 2 k when it
+has read all that it heard in the rounds before k. So a slot is written again when the words of all who read it say so.
+Nobody waits for ever: whoever is furthest behind waits only for actors that are as far, or for words of rounds before.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from raydream.backends.ray.links.memory import Segment
+from raydream.backends.ray.links.frames import HEADER, Header, checked
+from raydream.backends.ray.links.memory import OFFER as MEMORY
+from raydream.backends.ray.links.memory import Segment, Window
 from raydream.backends.ray.links.protocol import Buffers
+from raydream.errors import LinkError
+from raydream.kernels.words import publish, reached
 
-LEAST = 1 << 16  # bytes of a slot
-LINE = 64  # bytes to which frames are aligned
+LEAST = 1 << 12  # bytes of a slot
+SEAT = struct.Struct("!I")  # which of an actor's headers are for a neighbour
+OFFER = MEMORY.size + SEAT.size  # bytes
+LINE = 64  # bytes to which headers and frames are aligned
 
-Heard = Mapping[int, int]  # the last round in which each neighbour was heard
-
-
-@dataclass
-class Laid:
-    """Memory, who was told of it, and the last round in which each neighbour was to read each slot."""
-
-    segment: Segment
-    told: set[int] = field(default_factory=set)
-    readers: tuple[dict[int, int], dict[int, int]] = field(default_factory=lambda: ({}, {}))
-
-    def is_free(self, slot: int, heard: Heard) -> bool:
-        """Whether nobody can still be reading a slot."""
-        return all(heard.get(peer, 0) > round for peer, round in self.readers[slot].items())
+Wait = Callable[[tuple[int, ...], int], None]
 
 
-class Slots:
-    """The memory of one actor."""
+class Shared:
+    """The memory of one actor and of its neighbours on the same machine.
 
-    def __init__(self) -> None:
-        self._now: Laid | None = None
-        self._before: list[Laid] = []  # what was replaced, and somebody may still have to read
+    wait(peers, value)  sleeps until the words of these neighbours have reached a number
+    """
 
-    def lay(self, round: int, says: Mapping[int, Buffers], heard: Heard) -> dict[int, tuple[int, bytes]]:
-        """Each neighbour's place of its frame, one more than where it begins, and word of the memory if that is new.
+    def __init__(self, header: Header, peers: Sequence[int], wait: Wait) -> None:
+        self._header, self._wait = header, wait
+        self._seats = {peer: seat for seat, peer in enumerate(peers)}
+        self._heads = 2 * len(peers) * LINE
+        self._room = 0  # bytes of a slot
+        self._segment = Segment(max(LINE, self._heads))
+        self._windows: dict[int, Window] = {}
+        self._their_seats: dict[int, int] = {}
+        self._laid: list[tuple[int, tuple[int, ...]]] = [(0, ()), (0, ())]  # of each slot: the round, and who reads it
+        self._words: dict[tuple[int, ...], Any] = {}  # their addresses
 
-        What is said to several is laid once. Nothing, where a slot may still be read.
-        """
-        frames: dict[tuple[tuple[int, int], ...], list[int]] = {}
+    def offer(self, peer: int) -> bytes:
+        """What a neighbour needs to know."""
+        return self._segment.offer + SEAT.pack(self._seats[peer])
+
+    def accept(self, peer: int, offer: bytes) -> bool:
+        """Look into a neighbour's memory; whether that can be done."""
+        try:
+            self._windows[peer] = Window(offer[: MEMORY.size])
+        except OSError:
+            return False
+        (self._their_seats[peer],) = SEAT.unpack_from(offer, MEMORY.size)
+        return True
+
+    def forget(self, peer: int) -> None:
+        """That neighbour is not on this machine."""
+        window = self._windows.pop(peer, None)
+        if window is not None:
+            window.close()
+
+    def say(self, round: int, says: Mapping[int, Buffers]) -> None:
+        """Lay these frames; what is said to several, as one list, is laid once."""
+        peers, slot = tuple(says), round % 2
+        at = self._free(round, slot, says)
+        self._laid[slot] = round, peers
+        view, header, laid = self._segment.bytes, self._header, dict[int, tuple[int, int]]()
         for peer, pieces in says.items():
-            frames.setdefault(tuple(map(_place_of, pieces)), []).append(peer)
-        sizes = [-(-sum(size for _, size in frame) // LINE) * LINE for frame in frames]
-        laid = self._reserve(sum(sizes), heard)
-        slot = round % 2
-        if not laid.is_free(slot, heard):
-            return {}
-        begin, found = slot * (laid.segment.size // 2), dict[int, tuple[int, bytes]]()
-        for peers, size in zip(frames.values(), sizes, strict=True):
-            at = begin
-            for piece in says[peers[0]]:
-                laid.segment.bytes[at : at + piece.nbytes] = np.frombuffer(piece, dtype=np.uint8)
-                at += piece.nbytes
-            found |= {peer: (begin + 1, b"" if peer in laid.told else laid.segment.offer) for peer in peers}
-            begin += size
-        laid.told.update(says)
-        laid.readers[slot].update(dict.fromkeys(says, round))
-        return found
+            place = laid.get(id(pieces))
+            if place is None:
+                begin = at
+                for piece in pieces:
+                    view[at : at + piece.nbytes] = piece
+                    at += piece.nbytes
+                place = laid[id(pieces)] = at - begin, begin
+                at = -(-at // LINE) * LINE
+            seat = LINE * (2 * self._seats[peer] + slot)
+            HEADER.pack_into(view, seat, header.run, header.epoch, header.sender, round, *place)
+        publish(self._segment.word, 2 * round + 1)
+
+    def pass_by(self, round: int) -> None:
+        """Say nothing in this round, but that all before has been read."""
+        publish(self._segment.word, 2 * round)
+
+    def hear(self, round: int, sizes: Mapping[int, int]) -> dict[int, int]:
+        """Where in the memory of each of these neighbours its frame begins, when all are there.
+
+        They stay until this actor says something, or passes, in a later round.
+        """
+        self._wait(tuple(sizes), 2 * round + 1)
+        return {peer: self._found(peer, round, size) for peer, size in sizes.items()}
+
+    def place(self, peer: int, begin: int) -> int:
+        """The address of what begins there."""
+        return self._windows[peer].place + begin
+
+    def read(self, peer: int, begin: int, ears: Buffers) -> None:
+        """Copy what begins there."""
+        source = self._windows[peer].bytes
+        for ear in ears:
+            ear[:] = source[begin : begin + ear.nbytes]
+            begin += ear.nbytes
+
+    def reached(self, peers: tuple[int, ...], value: int, seconds: float) -> int:
+        """How many of these neighbours' words have reached a number, counted from the first."""
+        words = self._words.get(peers)
+        if words is None:
+            words = self._words[peers] = np.array([self._windows[peer].word for peer in peers], dtype=np.uint64)
+        return reached(words, value, seconds)
 
     def close(self) -> None:
-        """Let go of it."""
-        for laid in (self._now, *self._before):
-            if laid is not None:
-                laid.segment.close()
-        self._now, self._before = None, []
+        """Let go of all memory."""
+        self._words.clear()
+        for window in self._windows.values():
+            window.close()
+        self._windows = {}
+        self._segment.close()
 
-    def _reserve(self, size: int, heard: Heard) -> Laid:
-        """Memory whose slots hold so many bytes; what it replaces goes when nobody can still be reading it."""
-        if self._now is None or 2 * size > self._now.segment.size:
-            self._before += [] if self._now is None else [self._now]
-            self._now = Laid(Segment(2 * max(LEAST, -(-size // LINE) * LINE)))
-        done = [laid for laid in self._before if laid.is_free(0, heard) and laid.is_free(1, heard)]
-        for laid in done:
-            laid.segment.close()
-        self._before = [laid for laid in self._before if laid not in done]
-        return self._now
+    def _free(self, round: int, slot: int, says: Mapping[int, Buffers]) -> int:
+        """Where a slot begins that holds all this and is read by nobody any more."""
+        frames = {id(pieces): sum(piece.nbytes for piece in pieces) for pieces in says.values()}
+        size = sum(-(-frame // LINE) * LINE for frame in frames.values())
+        if size > self._room:
+            for before in self._laid:
+                self._until_read(round, *before)
+            self._room = max(LEAST, size)
+            self._segment.grow(self._heads + 2 * self._room)
+        else:
+            self._until_read(round, *self._laid[slot])
+        return self._heads + slot * self._room
 
+    def _until_read(self, round: int, laid: int, peers: tuple[int, ...]) -> None:
+        if peers and self.reached(peers, 2 * (laid + 1), 0.0) < len(peers):
+            self.pass_by(round)  # whoever waits for the same of this actor goes on
+            self._wait(peers, 2 * (laid + 1))
 
-def _place_of(piece: memoryview) -> tuple[int, int]:
-    """Where a piece lies, and its length."""
-    return np.frombuffer(piece, dtype=np.uint8).__array_interface__["data"][0], piece.nbytes
+    def _found(self, peer: int, round: int, size: int) -> int:
+        """Where a neighbour's frame begins, if it is the one expected now."""
+        window, mine = self._windows[peer], self._header
+        seat = LINE * (2 * self._their_seats[peer] + round % 2)
+        expected = Header(mine.run, mine.epoch, peer, round, size)
+        begin = checked(mine.sender, expected, window.bytes[seat : seat + HEADER.size])
+        if begin + size > len(window.bytes):
+            window.look_again()
+            self._words.clear()
+            if begin + size > len(window.bytes):
+                raise LinkError(f"actor {mine.sender} refused a frame of actor {peer}: it lies nowhere.")
+        return begin

@@ -2,7 +2,7 @@
 
 A listener accepts only peers that prove the run's secret (see `greeting`). After that a round is one frame each way
 (see `frames`): the receiver knows the length that it expects and refuses any other. Nothing is ever unpickled. Between
-actors that can read each other's memory long rows lie there, and the connection only tells of them (see `shared`).
+actors that can read each other's memory frames lie there (see `shared`), and the connection only tells of an end.
 """
 
 import contextlib
@@ -12,14 +12,14 @@ import time
 from collections.abc import Mapping
 from typing import ClassVar
 
-from raydream.backends.ray.links.frames import INLINE, Connection
+from raydream.backends.ray.links.frames import Connection, Header
 from raydream.backends.ray.links.greeting import Greeting
-from raydream.backends.ray.links.memory import OFFER, Segment, Window, available
+from raydream.backends.ray.links.memory import available
 from raydream.backends.ray.links.protocol import Buffers, Links, Terms
-from raydream.backends.ray.links.shared import LINE, Slots
+from raydream.backends.ray.links.shared import OFFER, Shared
 from raydream.errors import LinkLost, LinkTimeout
 
-LONG = 1 << 13  # bytes of a frame that are laid into memory, where that is shared: shorter ones go with their header
+NAP = 0.05  # seconds after which an actor that waits for memory looks whether its neighbour is still there
 
 
 class DirectLinks(Links):
@@ -34,13 +34,13 @@ class DirectLinks(Links):
         self._links: dict[int, Connection] = {}
         self._bell: tuple[socket.socket, socket.socket] | None = None
         self._aborted = False
-        self._slots = Slots()
-        self._heard: dict[int, int] = {}  # the last round in which each neighbour was heard
+        self._shared: Shared | None = None
+        self._near: set[int] = set()  # the neighbours whose frames go through memory
 
     def listen(self, host: str, epoch: int) -> tuple[str, int]:
         """Open a listener on this host and a free port; earlier links, of earlier epochs, are gone."""
         self.close()
-        self.epoch, self.round, self._heard = epoch, 0, {}
+        self.epoch, self.round = epoch, 0
         self._aborted = False
         self._bell = socket.socketpair()
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -71,27 +71,14 @@ class DirectLinks(Links):
 
     def exchange(self, says: Mapping[int, Buffers], hears: Mapping[int, Buffers]) -> None:
         """One round: send each neighbour its buffers and fill those that are heard from it."""
-        self.round += 1
-        try:
-            # What is laid into memory is free again when its readers have been heard; others are sent their frames.
-            near = {
-                peer: pieces
-                for peer, pieces in says.items()
-                if peer in hears and self._links[peer].shares and _is_long(pieces)
-            }
-            laid = self._slots.lay(self.round, near, self._heard) if near else {}
-            busy = {peer: self._links[peer] for peer in says.keys() | hears.keys()}
-            for peer, link in busy.items():
-                place, news = laid.get(peer, (INLINE, b""))
-                ears = says.get(peer), hears.get(peer)
-                link.begin(self.terms.run, self.epoch, self.round, *ears, place, news)
-            self._move(busy)
-            self._heard |= dict.fromkeys(hears, self.round)
-        except BaseException as error:
-            self._hang_up()
-            if isinstance(error, OSError):
-                raise LinkLost(f"actor {self.me}: the link broke ({error}).") from None
-            raise
+        for peer, begin in self._round(says, hears).items():
+            assert self._shared is not None
+            self._shared.read(peer, begin, hears[peer])
+
+    def look(self, says: Mapping[int, Buffers], hears: Mapping[int, Buffers]) -> Mapping[int, int]:
+        """The same; what a neighbour on this machine says is left in its memory."""
+        found, shared = self._round(says, hears), self._shared
+        return {peer: shared.place(peer, begin) for peer, begin in found.items()} if shared is not None else {}
 
     def abort(self) -> None:
         """Wake up whoever waits in `exchange` or `connect`; may be called from another thread."""
@@ -103,7 +90,9 @@ class DirectLinks(Links):
     def close(self) -> None:
         """Close every socket, and let go of all memory."""
         self._hang_up()
-        self._slots.close()
+        if self._shared is not None:
+            self._shared.close()
+            self._shared = None
         if self._listener is not None:
             self._listener.close()
             self._listener = None
@@ -116,25 +105,71 @@ class DirectLinks(Links):
         """End all links, so that the neighbours stop waiting too, and theirs in turn."""
         for link in self._links.values():
             link.close()
-        self._links = {}
+        self._links, self._near = {}, set()
 
     def _agree(self, greeting: Greeting, deadline: float) -> None:
-        """Find out with each neighbour who can read whose memory, by trying.
+        """Find out with each neighbour whether both can read the other's memory, by trying.
 
         All say first and listen then, so that nobody waits for somebody who waits.
         """
-        trial = Segment(LINE) if self.shares and available() else None
+        if self.shares and available():
+            header = Header(self.terms.run, self.epoch, self.me, 0, 0)
+            self._shared = Shared(header, sorted(self._links), self._until)
+        shared, read = self._shared, set[int]()
+        for peer, link in self._links.items():
+            link.socket.sendall(b"\0" * OFFER if shared is None else shared.offer(peer))
+        for peer, link in self._links.items():
+            offered = greeting.read(link.socket, OFFER, deadline)
+            if shared is not None and shared.accept(peer, offered):
+                read.add(peer)
+            link.socket.sendall(b"y" if peer in read else b"n")
+        for peer, link in self._links.items():
+            if greeting.read(link.socket, 1, deadline) == b"y" and peer in read:
+                self._near.add(peer)
+            elif shared is not None:
+                shared.forget(peer)
+
+    def _round(self, says: Mapping[int, Buffers], hears: Mapping[int, Buffers]) -> Mapping[int, int]:
+        """One round: fill what comes over connections, and find where in its memory a neighbour's frame begins.
+
+        All speak before they listen, so that nobody waits for somebody who waits.
+        """
+        self.round += 1
         try:
-            for link in self._links.values():
-                link.socket.sendall(b"\0" * OFFER.size if trial is None else trial.offer)
-            for link in self._links.values():
-                offered = greeting.read(link.socket, OFFER.size, deadline)
-                link.socket.sendall(b"y" if trial is not None and _readable(offered) else b"n")
-            for link in self._links.values():
-                link.shares = greeting.read(link.socket, 1, deadline) == b"y" and trial is not None
-        finally:
-            if trial is not None:
-                trial.close()
+            if self._shared is not None:
+                said = _among(says, self._near)
+                self._shared.say(self.round, said) if said else self._shared.pass_by(self.round)
+            far = {peer: self._links[peer] for peer in (says.keys() | hears.keys()) - self._near}
+            for peer, link in far.items():
+                link.begin(self.terms.run, self.epoch, self.round, says.get(peer), hears.get(peer))
+            if far:
+                self._move(far)
+            near = _among(hears, self._near)
+            if not near or self._shared is None:
+                return {}
+            return self._shared.hear(self.round, {peer: _length(ears) for peer, ears in near.items()})
+        except BaseException as error:
+            self._hang_up()
+            if isinstance(error, OSError):
+                raise LinkLost(f"actor {self.me}: the link broke ({error}).") from None
+            raise
+
+    def _until(self, peers: tuple[int, ...], value: int) -> None:
+        """Sleep until these neighbours' words have reached a number, one is gone, the bell rings, or patience ends."""
+        assert self._shared is not None
+        self.waits_for = peers
+        if self._shared.reached(peers, value, NAP) < len(peers):
+            deadline = time.monotonic() + self.terms.patience
+            while late := tuple(peer for peer in peers if not self._shared.reached((peer,), value, 0.0)):
+                self.waits_for = late
+                for peer in late:
+                    self._links[peer].check()
+                if self._aborted:
+                    raise self.called_off()
+                if time.monotonic() > deadline:
+                    raise self.unheard()
+                self._shared.reached(late, value, NAP)
+        self.waits_for = ()
 
     def _move(self, busy: dict[int, Connection]) -> None:
         """Push and pull on these links until the round is complete."""
@@ -172,14 +207,10 @@ class TcpLinks(DirectLinks):
     shares: ClassVar[bool] = False
 
 
-def _is_long(pieces: Buffers) -> bool:
-    return sum(piece.nbytes for piece in pieces) >= LONG
+def _among(frames: Mapping[int, Buffers], near: set[int]) -> Mapping[int, Buffers]:
+    """Those of or for these neighbours."""
+    return frames if frames.keys() <= near else {peer: frames[peer] for peer in frames if peer in near}
 
 
-def _readable(offer: bytes) -> bool:
-    """Whether what is offered can be read from here."""
-    try:
-        Window(offer).close()
-    except OSError:
-        return False
-    return True
+def _length(pieces: Buffers) -> int:
+    return sum(piece.nbytes for piece in pieces)
