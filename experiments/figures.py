@@ -128,8 +128,9 @@ def _sentence(cell: str, rows: list[dict[str, Any]], tuned: list[dict[str, Any]]
         text += f"; by less than the search leaves open, ahead of {', '.join(f'{o} ({medians[o]:.5g})' for o in close)}"
     if equal:
         text += f"; undecided against {', '.join(f'{one} ({medians[one]:.5g})' for one in equal)}"
-    lost = [m for (m,), mine in grouped(rows, "method").items() if not all(map(_followed, mine))]
-    text += f"; y has not followed in some runs of {', '.join(lost)}" if lost else ""
+    stayed = {m: [not _followed(row) for row in mine] for (m,), mine in grouped(rows, "method").items()}
+    lost = [f"{method} ({sum(of)} of {len(of)})" for method, of in stayed.items() if any(of)]
+    text += f"; y has not followed in runs of {', '.join(lost)}" if lost else ""
     return text + "."
 
 

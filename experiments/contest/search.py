@@ -1,9 +1,10 @@
 """The same search for every entrant: as many draws, as many more around its best, and the best for each price.
 
-A trial runs until |grad P(x_bar)| is at most the target, or so many iterations or rounds are over, and tells what it had
-spent by then, on every axis: so one pool of trials serves all prices, and an entrant may bring another configuration to
-each. Steps are drawn from a decade to either side of those with which GT-GDA, on a grid of whole decades and on the
-complete network, needs the fewest iterations; the later draws, around the best of the earlier ones, may leave it.
+A trial runs until |grad P(x_bar)| is at most the target, or some number of iterations or rounds is over, and tells what
+it had spent by then, on every axis: so one pool of trials serves all prices, and an entrant may bring another
+configuration to each. Steps are drawn from a decade to either side of those with which GT-GDA, on a grid of whole
+decades and on the complete network, needs the fewest rounds; the later draws, around the best of the earlier ones, may
+leave it.
 """
 
 import json

@@ -52,7 +52,7 @@ def test_no_lead_is_claimed_without_an_interval_and_bad_points_are_marked():
     tuned = [{**same, "method": method, "best": 0.4, "third": 0.45} for method in "abc"]
     summary, body = figures.text_of({"setting": [{"axis": "sfo"}], "runs": rows, "tuned": tuned})
     assert "c, at 10 SFO calls, from P = 1: a has the least, 0.5, ahead of c (0.705)" in summary
-    assert "undecided against b (0.5); y has not followed in some runs of c." in summary
+    assert "undecided against b (0.5); y has not followed in runs of c (4 of 4)." in summary
     assert "| eta |" in body and "eta=0.1" in body
 
 
