@@ -106,9 +106,13 @@ class QuadraticGame(Game):
 class QuadraticShard:
     """One agent's share of a `QuadraticGame`."""
 
-    def __init__(self, components: Form, form: Form, penalty: SaturatingPenalty) -> None:
-        self.components, self.form, self.penalty = components, form, penalty
+    def __init__(self, components: Form, form: Form | None, penalty: SaturatingPenalty) -> None:
+        self.components, self.form, self.penalty = components, components[0] if form is None else form, penalty
         self.samples = int(components.A.shape[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # One component is its own mean: it is sent once.
+        return QuadraticShard, (self.components, None if self.samples == 1 else self.form, self.penalty)
 
     @staticmethod
     def stacked(shards: "Sequence[QuadraticShard]") -> "QuadraticStack":

@@ -1,5 +1,6 @@
 """What runs may hold, ask for and import: counts, never seconds."""
 
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -112,6 +113,19 @@ def test_an_actor_holds_its_shard_and_a_constant_number_of_rows():
     """Its state, its start, and one row for itself and each neighbour: as many in a large network as in a small one."""
     few, many = held_by_an_actor(10), held_by_an_actor(60)
     assert many < 8 and few < 8 + 2  # the small one has shorter rows, beside which small things count
+
+
+@pytest.mark.parametrize("samples", [1, 4])
+def test_what_an_agent_owns_is_sent_once(samples):
+    """The mean of a single component is that component."""
+    shard = rd.problems.QuadraticGame.random(2, samples=samples, dim_x=20, dim_y=20, seed=0).local(1)
+    sent = pickle.dumps(shard)
+    owned = sum(part.nbytes for part in shard.components.parts)
+    assert len(sent) < owned * (1.0 if samples == 1 else 1.0 + 1.0 / samples) + 3000
+    again, x, y = pickle.loads(sent), np.ones(20), np.arange(20.0)
+    for batch in (None, np.array([0, 0])):
+        for here, there in zip(shard.gradient(x, y, batch), again.gradient(x, y, batch), strict=True):
+            assert np.array_equal(here, there)
 
 
 def test_frames_are_not_copied_in_one_process():
