@@ -6,10 +6,12 @@ A game has 64 + 64 numbers and three matrices of 64 x 64 per agent (about 100 MB
 every iteration). Group DRO has 20 sparse rows of 30 features per agent and one weight for each agent; robust logistic
 regression has 4 sparse rows of 30 features per agent and one weight for each row. The plain loops take turns with
 raydream's, which also counts, checks that gradients are finite and keeps agents apart. Each number of agents is a
-process of its own, so that its memory is its own; "packed" is the same on Ray, as many actors as there are CPUs.
+process of its own, so that its memory is its own (the most it has had); "packed" is the same on Ray, as many actors as
+there are CPUs, and the driver's memory is what it has while they run, its part of what it shares (PSS).
 """
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -20,6 +22,7 @@ from typing import Any
 import numpy as np
 from measuring import Row, in_turns
 from scipy.special import expit
+from starting import megabytes
 from threadpoolctl import threadpool_limits
 
 import raydream as rd
@@ -175,9 +178,9 @@ def packed_game(agents: int, repeats: int) -> dict[str, Any]:
             began = time.perf_counter()
             session.advance(0, [False] * 10 * STEPS, None, ())
             rates.append(10 * STEPS / (time.perf_counter() - began))
+        return {"memory": megabytes(os.getpid()) / 1e3, "ours": rates}
     finally:
         session.close()
-    return {"memory": memory(), "ours": rates}
 
 
 def sparse(name: str, agents: int, repeats: int) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def rows(quick: bool = False) -> Iterator[Row]:
         found = [_started(agents) for _ in range(repeats)]
         most = GOALS.get(agents)
         yield Row(f"{agents} actors ready, one agent each", [seconds for seconds, _ in found], "s", most=most)
-        yield Row(f"memory of {agents} actors", [megabytes for _, megabytes in found], "MB")
+        yield Row(f"memory of {agents} actors", [used for _, used in found], "MB")
 
 
 def _started(agents: int) -> tuple[float, float]:
@@ -34,11 +34,11 @@ def _started(agents: int) -> tuple[float, float]:
     )
     if done.stderr.strip():
         raise RuntimeError(f"starting {agents} actors was not quiet: {done.stderr[-500:]}")
-    seconds, megabytes = json.loads(done.stdout)
-    return seconds, megabytes
+    seconds, used = json.loads(done.stdout)
+    return seconds, used
 
 
-def _memory(pid: int) -> float:
+def megabytes(pid: int) -> float:
     """Megabytes of a process, its part of what it shares."""
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return next(int(text.split()[1]) / 1e3 for text in rollup if text.startswith("Pss:"))
@@ -56,7 +56,7 @@ def main() -> None:
     session = rd.RayBackend().open(plan)
     seconds = time.perf_counter() - began
     try:
-        print(json.dumps([seconds, sum(_memory(place["pid"]) for place in session.places)]))
+        print(json.dumps([seconds, sum(megabytes(place["pid"]) for place in session.places)]))
     finally:
         session.close()
 

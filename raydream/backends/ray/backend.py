@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from raydream.backends.allocator import give_back_freed_memory
 from raydream.backends.protocol import Plan
 from raydream.backends.ray.links import LINKS
 from raydream.backends.ray.routing import Packing, Router, block_sizes
@@ -53,6 +54,7 @@ class RayBackend:
         from raydream.backends.ray.sending import check_sendable
         from raydream.backends.ray.session import RaySession
 
+        give_back_freed_memory()
         check_sendable("problem.local(0)", plan.problem.local(0))
         check_sendable("method", plan.method)
         check_sendable("problem.constraint", plan.problem.constraint)
