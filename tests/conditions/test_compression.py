@@ -13,6 +13,8 @@ from saboteurs import Sabotaged
 import raydream as rd
 from raydream.backends.ray.links import LINKS
 from raydream.problems import QuadraticGame
+from raydream.report.collect import collect
+from raydream.report.page.facts import _networks
 
 RING = rd.topology.ring(8)
 METHOD = rd.DREAM(eta=0.05, gamma=0.3, p=0.3, q=0.7, b=3, K0=2, K=1, K_large=2)
@@ -209,6 +211,15 @@ def test_the_record_knows_the_code(kind, tmp_path):
     conditions = rd.Conditions(compression=kind, memory=True)
     run(conditions, directory=tmp_path / "r", iterations=2)
     assert rd.load(tmp_path / "r").record.conditions == conditions
+
+
+def test_the_report_names_the_conditions():
+    """Beside what it says of the network."""
+    result = run(rd.Conditions(compression="top-0.3", memory=True, drop=0.1), iterations=2)
+    assert [one["facts"].split(". ")[-1] for one in _networks(collect(result))] == [
+        "Conditions: drop 0.1, compression top-0.3, memory True."
+    ]
+    assert all("Conditions" not in one["facts"] for one in _networks(collect(run(None, iterations=2))))
 
 
 def killed(conditions, folder):

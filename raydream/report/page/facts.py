@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from raydream.checks import shortened
 from raydream.columns import AXES, BILLED, USUAL_X, USUAL_Y, Directions, column, compared
 from raydream.report import figures, theme
 from raydream.report.collect import Run, directions, remark_of, variants, words
@@ -196,13 +197,22 @@ def _network(run: Run) -> Network:
     return {
         "label": f"{name}, {topology.m} agents ({run.label})",
         "facts": f"{name}: {topology.m} agents, {topology.edges} {links}; {way}, "
-        f"spectral gap δ = {topology.spectral_gap:.4g}.",
+        f"spectral gap δ = {topology.spectral_gap:.4g}.{_weather(run)}",
         "figures": {
             "network": bare(figures.network(topology)),
             "spectrum": bare(figures.spectrum(topology, **mixing_of(run))),
             "mixing": bare(figures.mixing_speed(topology)),
         },
     }
+
+
+def _weather(run: Run) -> str:
+    """The conditions of a run, for a sentence; nothing where it had none."""
+    given = run.config.get("conditions") or {}
+    words = ", ".join(
+        f"{name} {shortened(value) if isinstance(value, list) else value}" for name, value in given.items()
+    )
+    return f" Conditions: {words}." if words else ""
 
 
 def _per_group(groups: Groups, draw: Callable[[Run], Any]) -> list[Drawn]:
