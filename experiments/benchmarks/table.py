@@ -8,10 +8,14 @@ group take turns, figures are medians, and ratios are of medians of one run.
 """
 
 import argparse
+import os
 from importlib import import_module
 from pathlib import Path
 
 from measuring import HEAD, Row, line, table
+
+from raydream.backends.workers import cpus
+from raydream.kernels.library import which
 
 GROUPS = ("actors", "starting", "one_process", "agents", "feedback")  # files of this folder
 
@@ -27,6 +31,7 @@ def main() -> None:
     unknown = sorted({*asked} - {*GROUPS})
     if unknown:
         parser.error(f"`--only` must name groups among {', '.join(GROUPS)}; got {', '.join(unknown)}.")
+    print(f"Loops: {which()}. CPUs: {cpus()}; load before: {os.getloadavg()[0]:.1f}.\n", flush=True)
     print(line(HEAD), "|" + "---|" * len(HEAD), sep="\n", flush=True)
     rows: list[Row] = []
     for group in asked:
