@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from raydream.running.run import run as run
     from raydream.storage.result import Result as Result
     from raydream.storage.result import load as load
+    from raydream.studies.advising.advice import Advice as Advice
+    from raydream.studies.advising.advise import advise as advise
     from raydream.studies.compare import compare as compare
     from raydream.studies.comparison import Comparison as Comparison
     from raydream.studies.study.study import Study as Study
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 # The same names as above, for programs that run (a test compares the two); methods are found in their registry.
 _NAMES = {
+    "Advice": "raydream.studies.advising.advice",
     "Comparison": "raydream.studies.comparison",
     "Conditions": "raydream.conditions",
     "Evaluation": "raydream.columns.evaluation",
@@ -58,6 +61,7 @@ _NAMES = {
     "TensorBoard": "raydream.running.callbacks",
     "Tuning": "raydream.studies.tuning.tuning",
     "WandB": "raydream.running.callbacks",
+    "advise": "raydream.studies.advising.advise",
     "check": "raydream.checking.check",
     "compare": "raydream.studies.compare",
     "load": "raydream.storage.result",

@@ -2,10 +2,10 @@
 
 # in the order in which --help lists them
 # isort: off
-from raydream.cli import runs, studies, checking, pages, knowledge
+from raydream.cli import runs, studies, advice, checking, pages, knowledge
 from raydream.cli.command import app
 
-__all__ = ["app", "checking", "knowledge", "main", "pages", "runs", "studies"]
+__all__ = ["advice", "app", "checking", "knowledge", "main", "pages", "runs", "studies"]
 
 
 def main() -> None:

@@ -184,7 +184,7 @@ def test_data_shows_a_split(cli, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "resume", "compare", "tune", "report", "data", "topology", "params", "methods"]
+    "command", ["run", "resume", "compare", "tune", "advise", "report", "data", "topology", "params", "methods"]
 )
 def test_every_command_has_help_with_an_example(cli, command):
     """--help shows how to use it."""

@@ -1,14 +1,22 @@
 """Who wins where: a recorded comparison at other prices is the comparison that would have been run at them."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 
 import raydream as rd
+from raydream.columns import LIMITED
+from raydream.dashboard.axes import controls
+from raydream.dashboard.parts import Query
 from raydream.errors import StudyWarning
 from raydream.problems import QuadraticGame
+from raydream.report.collect import collect, grouped
+from raydream.report.deciding import decided
+from raydream.report.page.facts import facts_of
 from raydream.studies.statistics import least_wins, paired_difference
+from raydream.studies.tuning.tune import AXES as BUDGETS
 from raydream.studies.winners import FOREVER, Reach, Reaching, Spent, Times, winners
 
 RING = rd.topology.ring(4)
@@ -46,6 +54,48 @@ def test_prices_give_the_clock_of_a_run_at_these_prices(recorded):
         assert found.results[key].record.conditions == result.record.conditions
     assert "sim_seconds" not in recorded.history, "what was recorded stays as it was"
     assert found.at_prices(latency=1.0).history.sim_seconds.tolist() == recorded.history.rounds.tolist()
+
+
+class Coded:
+    """Descent-ascent that sends a code of its rows: 3 bytes for each, whatever their length."""
+
+    def init(self, agents):
+        return rd.algorithms.Iterates(agents.start())
+
+    def step(self, state, agents, t, coin):
+        Z = yield rd.Frame(state.Z, bytes_per_row=3)
+        return rd.algorithms.Iterates(agents.project(agents.descend_ascend(Z, agents.gradient(Z, 2), 0.02, 0.3)))
+
+
+KINDS = {
+    "one array": rd.GTGDA(eta=0.05, gamma=0.3, form="atc"),
+    "two arrays": rd.GTGDA(eta=0.05, gamma=0.3, form="cta"),
+    "three arrays": rd.DGDMax(eta=0.05, gamma=0.3),
+    "many rounds": rd.DREAM(eta=0.05, gamma=0.3, p=0.4, b=3, K0=4, K=2, K_large=5),
+    "gossip": rd.DMHSGD(eta=0.05, gamma=0.3, b=2),
+    "one machine": rd.SGDA(eta=0.05, gamma=0.3, b=2),
+    "a code": Coded(),
+}
+
+
+@pytest.mark.parametrize("agents", [1, 4])
+def test_prices_at_random_points_are_those_of_runs(agents):
+    """Whatever a frame carries and is billed for, on one machine and on a network: exactly, at powers of two."""
+    problem = QuadraticGame.random(agents=agents, samples=8, dim_x=3, dim_y=4, seed=1)
+    network = rd.topology.star(agents) if agents > 1 else rd.topology.ring(1)
+    settings = dict(seeds=[0], iterations=7, record_every=2, backend="local", parallel=False)
+    draw = np.random.default_rng(agents)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StudyWarning)  # of a method of one's own it is not known how exact it is
+        recorded = rd.compare(problem, network, KINDS, **settings)
+        for _ in range(3):
+            names = ("gradient_seconds", "latency", "bandwidth")
+            prices = dict(zip(names, 2.0 ** draw.integers(-12, 12, size=3), strict=True))
+            wanted = rd.compare(problem, network, KINDS, conditions=rd.Conditions(**prices), **settings)
+            found = recorded.at_prices(**prices)
+            assert not wanted.failures and len(wanted.results) == len(KINDS)
+            for key, result in wanted.results.items():
+                assert found.results[key].history.sim_seconds.tolist() == result.history.sim_seconds.tolist(), key
 
 
 def test_the_map_agrees_with_runs_at_random_points(recorded):
@@ -144,3 +194,24 @@ def test_the_figure_shows_one_bandwidth_at_a_time(recorded):
         recorded.winner_map(1.0, metric="auc")
     with pytest.raises(ValueError, match=r"`latency` must be a range \(from, to\)"):
         recorded.winner_map(TARGET, latency=(1.0, 1.0))
+
+
+def test_simulated_time_is_an_axis_wherever_one_is_chosen():
+    """In figures, curves, judgements, pages, the dashboard and budgets, once a run has it."""
+    clocked = compare(iterations=12, conditions=rd.Conditions(latency=1e-9), seeds=[0])
+    result = clocked.results["dream", 0]
+    figure = result.plot.convergence(x="sim_seconds")
+    assert figure.layout.xaxis.title.text == "simulated time (s)"
+    assert [*figure.data[-1].x] == result.history.sim_seconds.tolist()
+    assert clocked.plot.convergence(x="sim_seconds").layout.xaxis.title.text == "simulated time (s)"
+    assert (
+        clocked.curves(x="sim_seconds", y="primal", points=3).sim_seconds.iloc[2] == clocked.history.sim_seconds.max()
+    )
+    assert not clocked.finals("primal", x="sim_seconds", at=1e-9).empty
+    runs = collect(clocked)
+    facts = facts_of(runs, grouped(runs), None, decided(runs), {})
+    assert "sim_seconds" in facts["axes"] and "sim_seconds" in facts["reach"]
+    assert LIMITED["max_sim_seconds"].name == "sim_seconds" and "sim_seconds" in BUDGETS
+    assert "sim_seconds" in str(controls(Query(""))), "the dashboard's"
+    limited = compare({"gt-gda": METHODS["gt-gda"]}, rd.Conditions(latency=1.0), iterations=99, max_sim_seconds=5.0)
+    assert limited.history.sim_seconds.max() <= 6.0

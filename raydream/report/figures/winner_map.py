@@ -62,9 +62,9 @@ def winner_map(
     figure, layers = WinnerMap(), []
     lines = _lines(comparison)
     for speed in speeds:
-        layer = _layer(table[table.bandwidth == speed], grid, reaching, lines, speed, dark)
-        layers.append(len(layer))
-        figure.add_traces([trace.update(visible=speed == shown) for trace in layer])
+        traces = layer(table[table.bandwidth == speed], grid, reaching, lines, speed, dark)
+        layers.append(len(traces))
+        figure.add_traces([trace.update(visible=speed == shown) for trace in traces])
     figure.add_traces(_legend(table, lines, dark))
     _layout(figure, grid, speeds, shown, layers, _words(comparison, target, metric), dark)
     figure.table = table
@@ -86,7 +86,7 @@ def _lines(comparison: Any) -> dict[str, str]:
     return known | {name: theme.colour(name) for name, _ in comparison.failures if name not in known}
 
 
-def _layer(table: Any, grid: Grid, reaching: Any, colours: dict[str, str], speed: float, dark: bool) -> list[Any]:
+def layer(table: Any, grid: Grid, reaching: Any, colours: dict[str, str], speed: float, dark: bool) -> list[Any]:
     """What is shown for one bandwidth."""
     shape = len(grid.y), len(grid.x)
     winner = table.winner.to_numpy().reshape(shape)
@@ -264,7 +264,7 @@ def _layout(
         figure, dark, height=600, hovermode="closest", margin={"l": 74, "r": 20, "t": 112, "b": 60},
         title={"text": title, "x": 0.0, "xref": "paper", "y": 0.965, "yanchor": "top", "font": {"size": 17},
                "subtitle": {"text": said, "font": {"size": 12, "color": soft}}},
-        xaxis=_scale(grid.x, "a message takes"), yaxis=_scale(grid.y, "a gradient takes"),
+        xaxis=scale(grid.x, "a message takes"), yaxis=scale(grid.y, "a gradient takes"),
         legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom", "itemclick": False,
                 "itemdoubleclick": False},
     )  # fmt: skip
@@ -280,7 +280,7 @@ def _layout(
         )  # fmt: skip
 
 
-def _scale(values: Array, title: str) -> dict[str, Any]:
+def scale(values: Array, title: str) -> dict[str, Any]:
     low, high = math.ceil(math.log10(values[0]) - 1e-9), math.floor(math.log10(values[-1]) + 1e-9)
     marks = [10.0**power for power in range(low, high + 1)]
     half = math.log10(values[1] / values[0]) / 2

@@ -79,6 +79,8 @@ def _kind(name: str, values: Array) -> str | None:
     """Costs only grow: their differences are small. None for what may do anything."""
     if name not in AXES or not np.isfinite(values).all():
         return None
+    if column(name).conditional and not column(name).integer:
+        return None  # simulated time may be a matter of microseconds altogether
     return "step" if column(name).integer else "micro"
 
 

@@ -128,9 +128,9 @@ function judge() {  // after the prices, the target, or the methods in sight hav
   if (found.winner >= 0) curves.push({ x: found.medians, y: found.medians.map(() => goal.target), mode: "markers", marker: { size: 10, color: methods.map(method => method.colour), line: { color: dark.matches ? "#14181E" : "#FFFFFF", width: 2 } },
     customdata: methods.map((method, i) => plain(method.label) + " after " + duration(found.medians[i])), hovertemplate: "<b>%{customdata}</b><extra></extra>", showlegend: false, meta: "arrivals" });
   const some = curves.some(trace => trace.y.some(value => value > 0));
-  Plotly.react("priced", curves, { template: template(), margin: { l: 58, r: 14, t: 34, b: 96 }, hovermode: "closest", dragmode: touch ? false : "zoom", legend: { itemclick: false, itemdoubleclick: false, y: 1.01 },
+  Plotly.react("priced", curves, { template: template(), margin: { l: 58, r: 14, t: 34, b: 96 }, hovermode: "closest", dragmode: touch ? false : "zoom", legend: { itemclick: false, itemdoubleclick: false, y: 1.01, traceorder: "normal" },
     xaxis: { type: "log", title: { text: "simulated time" }, ...(times.length ? timesOf(ends, $("priced").clientWidth) : {}), tickangle: 0 },
-    yaxis: { title: { text: shown.name }, type: shown.log && some ? "log" : "linear", ...shown.ticks, nticks: shown.log ? 5 : 0 } }, settings);
+    yaxis: { title: { text: shown.name }, type: shown.log && some ? "log" : "linear", ...shown.ticks, nticks: shown.log ? 5 : 0 } }, { ...settings, displayModeBar: false });
 }
 let tip = null;
 function listen() {  // the numbers under the pointer; a click puts the sliders there
