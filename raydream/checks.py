@@ -4,13 +4,17 @@ import contextlib
 import difflib
 import math
 import operator
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from raydream.types import Array, Numbers
+
+MOST_AGENTS = 10**7
 
 
 def shortened(value: Any) -> str:
@@ -69,10 +73,34 @@ def whole(name: str, value: Any, at_least: int = 0) -> int:
     return result
 
 
+def agents(name: str, value: Any) -> int:
+    """`value` as a number of agents."""
+    if (result := whole(name, value, 1)) > MOST_AGENTS:
+        raise ValueError(f"`{name}` must be at most {MOST_AGENTS}; got {shortened(value)}.")
+    return result
+
+
+def flag(name: str, value: Any) -> bool:
+    """`value` as true or false, where it is one of them."""
+    if isinstance(value, np.ndarray):
+        raise TypeError(f"`{name}` must be true or false; got {shortened(value)}.")
+    return bool(value)
+
+
+def path(name: str, value: Any) -> Path:
+    """`value` as a path, which may or may not exist."""
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"`{name}` must be a path; got {shortened(value)}.")
+    found = Path(value)
+    if any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in str(found)):
+        raise ValueError(f"`{name}` must be a path; got {value!r}, which no file can be called.")
+    return found
+
+
 def choice(name: str, value: Any, options: Iterable[str]) -> str:
     """`value` as one of `options`, with the nearest one suggested."""
     known = sorted(options)
-    if value in known:
+    if isinstance(value, str) and value in known:
         return str(value)
     near = difflib.get_close_matches(str(value).lower(), known, n=1, cutoff=0.4)
     hint = f" Did you mean {near[0]!r}?" if near else ""

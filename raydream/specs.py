@@ -55,17 +55,20 @@ def spec_of(thing: Any) -> Spec | None:
     return _SPECS.get(id(thing))
 
 
-def method_kind(name: str) -> type[Any]:
-    """A class of methods by its name on the command line, or by `package.module:Class`, which is yours."""
+def method_kind(name: str, never_from: Path | None = None) -> type[Any]:
+    """A class of methods by its name on the command line, or by `package.module:Class`, which is yours.
+
+    never_from  a folder from which nothing is imported
+    """
     if ":" in name:
-        kind: type[Any] = _import("method", name, None)
+        kind: type[Any] = _import("method", name, never_from)
         return kind
     return METHODS[checks.choice("method", name, METHODS)]
 
 
-def build_method(name: str, parameters: Mapping[str, Any]) -> Any:
+def build_method(name: str, parameters: Mapping[str, Any], *, never_from: Path | None = None) -> Any:
     """A method by name."""
-    return call(method_kind(name), name, parameters)
+    return call(method_kind(name, never_from), name, parameters)
 
 
 def usual_steps(name: str) -> dict[str, float]:
@@ -142,7 +145,7 @@ def _import(what: str, name: str, never_from: Path | None) -> Any:
     if folder not in sys.path:
         sys.path.insert(0, folder)  # and it stays: actors look for the module along the driver's path
     if never_from is not None:
-        _shun(never_from.resolve(), module_name)
+        _shun(what, never_from.resolve(), module_name)
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
@@ -154,8 +157,8 @@ def _import(what: str, name: str, never_from: Path | None) -> Any:
     return maker
 
 
-def _shun(folder: Path, module_name: str) -> None:
+def _shun(what: str, folder: Path, module_name: str) -> None:
     """See to it that a module is not found in a folder, neither along the path nor by a name that leads there."""
     sys.path[:] = [entry for entry in sys.path if not Path(entry).resolve().is_relative_to(folder)]
     if any(Path(entry, *module_name.split(".")).resolve().is_relative_to(folder) for entry in sys.path):
-        raise ValueError(f"`problem` must not be code from the run directory; {module_name!r} lies there.")
+        raise ValueError(f"`{what}` must not be code from the run directory; {module_name!r} lies there.")

@@ -50,6 +50,9 @@ def plainly(command: Callable[..., None]) -> Callable[..., None]:
                 raise
             print(f"raydream: {error}", file=sys.stderr)
             raise typer.Exit(2) from None
+        except MemoryError as error:
+            print(f"raydream: there is not enough memory for this ({error or 'no more is said'}).", file=sys.stderr)
+            raise typer.Exit(2) from None
         except KeyboardInterrupt as stop:
             print(f"raydream: {stop or 'interrupted'}", file=sys.stderr)
             raise typer.Exit(exit_code()) from None

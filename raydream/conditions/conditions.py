@@ -121,7 +121,7 @@ def conditions_from(found: Mapping[str, Any], option: str = "conditions") -> Con
 
 def _gradient_seconds(value: Any) -> Any:
     name = "gradient_seconds"
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and np.ndim(value) > 0:
         return tuple(not_negative(f"{name}[{agent}]", one) for agent, one in enumerate(value))
     return _duration(name, value)
 

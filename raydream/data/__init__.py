@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
-from raydream.data.libsvm import parse, read_libsvm
+from raydream.checks import flag, path, whole
+from raydream.data.libsvm import LARGEST_INDEX, parse, read_libsvm
 from raydream.data.sharding import Shards, shards
 from raydream.data.splits import split
 from raydream.data.store import KNOWN, fetch
 from raydream.data.synthetic import synthetic
+from raydream.parameters import call
 from raydream.types import Array
 
 __all__ = ["Shards", "load", "read_libsvm", "shards", "split", "synthetic"]
@@ -39,6 +41,10 @@ def load(
     brings nothing new); `unit` scales every row to norm 1, but for rows of zeros; `bias` then appends a feature that
     is always 1; `features` fixes how many there are before.
     """
+    path("name_or_path", name_or_path)
+    test, unit, bias = flag("test", test), flag("unit", unit), flag("bias", bias)
+    if features is not None and whole("features", features, 1) > LARGEST_INDEX:
+        raise ValueError(f"`features` must be at most {LARGEST_INDEX}; got {features}.")
     name = name_or_path if isinstance(name_or_path, str) else None
     if test and f"{name}.t" not in KNOWN:
         offered = ", ".join(key for key in KNOWN if f"{key}.t" in KNOWN)
@@ -47,7 +53,8 @@ def load(
         raise TypeError(f"`{next(iter(options))}` is an option of 'synthetic' only; leave it out.")
 
     if name == "synthetic":
-        matrix, labels = synthetic(**options if features is None else {**options, "features": features})
+        given = options if features is None else {**options, "features": features}
+        matrix, labels = call(synthetic, "synthetic", given)
     elif name in KNOWN:
         parts = [_known(part, features, progress) for part in ((name, f"{name}.t") if test else (name,))]
         matrix = vstack([rows for rows, _ in parts], format="csr")

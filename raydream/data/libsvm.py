@@ -23,7 +23,7 @@ _PACKED: dict[bytes, tuple[str, Any]] = {
 }
 _LONGEST = 100  # times its packed length that a file may be: text such as this is 10 to 60 times as long
 _LEAST = 2**26  # bytes that every file may have
-_LARGEST_INDEX = 2**31 - 1
+LARGEST_INDEX = 2**31 - 1
 _INDEX_DIGITS = 10
 
 # Possessive quantifiers never step back, so the whole text is matched in one linear sweep.
@@ -61,6 +61,8 @@ def contents(path: str | os.PathLike[str]) -> bytes:
         raise IsADirectoryError(f"`{where}` is a folder; give the path of a file in it.")
     if not where.exists():
         raise FileNotFoundError(f"`{where}` does not exist; check the path.")
+    if not where.is_file():
+        raise ValueError(f"`{where}` must be a plain file; a device or a pipe may have no end. Copy it to a file.")
     return unpack(where.read_bytes(), str(where))
 
 
@@ -123,7 +125,7 @@ def quick(text: bytes, features: int | None) -> Rows | None:
     indices = pairs[:, 0].astype(np.int64)
     row = np.repeat(np.arange(lengths.size), lengths)
     ascending = (np.diff(row * 2**32 + indices) > 0).all()
-    largest = _LARGEST_INDEX if features is None else features
+    largest = LARGEST_INDEX if features is None else features
     in_range = ((indices >= 1) & (indices <= largest)).all()
     if not (ascending and in_range and np.isfinite(numbers).all()):
         return None
@@ -178,8 +180,8 @@ def _feature(word: bytes, where: str) -> tuple[int, float]:
         raise ValueError(f"{where}: a feature must read index:value; got {_shown(word)}.")
     if not index.isdigit() or not index.strip(b"0"):
         raise ValueError(f"{where}: an index must be a positive whole number; got {_shown(word)}.")
-    if len(index) > _INDEX_DIGITS or int(index) > _LARGEST_INDEX:
-        raise ValueError(f"{where}: an index must be at most {_LARGEST_INDEX}; got {_shown(word)}.")
+    if len(index) > _INDEX_DIGITS or int(index) > LARGEST_INDEX:
+        raise ValueError(f"{where}: an index must be at most {LARGEST_INDEX}; got {_shown(word)}.")
     if not np.isfinite(float(value)):
         raise ValueError(f"{where}: a value must be finite; got {_shown(word)}.")
     return int(index), float(value)

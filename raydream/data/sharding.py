@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from raydream.checks import choice, number, positive, whole
+from raydream.checks import choice, flag, number, positive, whole
 from raydream.data import dealing
 from raydream.data.tables import Table, is_frame, known_column, known_entries, table_of
 from raydream.errors import DataWarning
@@ -178,7 +178,7 @@ def dealt(
 ) -> Shards:  # fmt: skip
     """The same of a table, and without a warning; where `split` is None, `owners` says who owns which rows."""
     alpha, seed, k = positive("alpha", alpha), whole("seed", seed), whole("classes", classes, 1)
-    weights, share = choice("weights", weights, WEIGHTS), number("test", test)
+    weights, share, cut = choice("weights", weights, WEIGHTS), number("test", test), flag("cut", cut)
     if not 0 <= share < 1:
         raise ValueError(f"`test` must be in [0, 1); got {test!r}.")
     if cut and split not in dealing.EQUAL:

@@ -9,6 +9,8 @@ from raydream.checks import number, probability, whole
 from raydream.parameters import Count, NotNegative, Probability, Whole, at_least
 from raydream.types import Array, Indices
 
+MOST_CELLS = 10**10
+
 
 def synthetic(
     samples: Annotated[int, at_least(2), "samples in all"] = 2000,
@@ -30,6 +32,8 @@ def synthetic(
     """
     samples = whole("samples", samples, at_least=2)
     features = whole("features", features, at_least=1)
+    if samples * features > MOST_CELLS:
+        raise ValueError(f"`samples` times `features` must be at most {MOST_CELLS:.0e}; got {samples} and {features}.")
     density = probability("density", density)
     if probability("positive", positive) == 1:
         raise ValueError(f"`positive` must be below 1, so that both classes occur; got {positive!r}.")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sparse
 
+from raydream.checks import shortened
 from raydream.types import Indices
 
 
@@ -52,6 +53,8 @@ def table_of(data: Any, label: Any, without: tuple[Any, ...] = ()) -> Table:
     if is_frame(data):
         features, label, columns = _from_frame(data, label, without)
     elif isinstance(data, tuple):
+        if not data:
+            raise ValueError("`data` must be features, or a tuple that begins with them; got an empty tuple.")
         if label is not None and len(data) > 1:
             raise ValueError("`label` must be left out where `data` is a tuple that holds labels; give one of them.")
         features, label, more = data[0], data[1] if len(data) > 1 else label, data[2:]
@@ -61,7 +64,7 @@ def table_of(data: Any, label: Any, without: tuple[Any, ...] = ()) -> Table:
         raise ValueError(f"`label` names a column, but `data` is no pandas DataFrame; give the labels; got {label!r}.")
     features = _features(features)
     rows = int(features.shape[0])
-    along = tuple(np.asarray(one) for one in more)
+    along = tuple(_array("data", one) for one in more)
     for one in along:
         if one.ndim < 1 or len(one) != rows:
             raise ValueError(f"`data` must have arrays of one length; the first has {rows}, another {one.shape}.")
@@ -83,7 +86,7 @@ def known_column(name: str, column: Any, columns: Iterable[Any], also: str = "")
 
 def known_entries(name: str, values: Any) -> npt.NDArray[Any]:
     """Values as an array in which none is missing: text as text, numbers as numbers, truth as truth."""
-    found = np.asarray(values)
+    found = _array(name, values)
     if found.dtype == object:
         missing = np.array([one is None or one is not one or _is_nan(one) for one in found.ravel()], dtype=bool)
     elif found.dtype.kind == "f":
@@ -100,6 +103,14 @@ def known_entries(name: str, values: Any) -> npt.NDArray[Any]:
     if not any(issubclass(kind, str) for kind in kinds) and np.array(found.tolist()).dtype.kind in "iuf":
         return np.array(found.tolist())
     return found.astype(str)
+
+
+def _array(name: str, values: Any) -> npt.NDArray[Any]:
+    """Values as an array; rows of different lengths make none."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ValueError(f"`{name}` must have rows of one length; got {shortened(values)}.") from None
 
 
 def _is_nan(one: Any) -> bool:
@@ -153,7 +164,7 @@ def _features(features: Any) -> Any:
         found.sum_duplicates()
         wrong = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))[~np.isfinite(found.data)]
     else:
-        given = np.asarray(features)
+        given = _array("data", features)
         if given.dtype.kind not in "biuf":
             raise ValueError(f"`data` must hold numbers; its features are of kind {given.dtype}: encode them.")
         if given.ndim < 1:

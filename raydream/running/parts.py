@@ -26,7 +26,7 @@ def plan_again(
     plan = Plan.build(
         problem_again(folder, record.problem, problem),
         topology_again(folder, record.topology) if topology is None else topology,
-        _method(record, method),
+        _method(folder, record, method),
         seed=record.seed,
         start=read_start(folder),
         metrics=metrics,
@@ -73,7 +73,7 @@ def topology_again(folder: Path, record: TopologyRecord) -> Topology:
     return specs.build_topology(record.spec.name, record.m, record.spec.parameters)
 
 
-def _method(record: RunRecord, given: Any) -> Any:
+def _method(folder: Path, record: RunRecord, given: Any) -> Any:
     """The method that the user gives, or whose class the user names; without either, as the record says."""
     if given is not None and not isinstance(given, str):
         return given
@@ -82,4 +82,4 @@ def _method(record: RunRecord, given: Any) -> Any:
         raise ValueError(f"`method` must be given: {name!r} is not one of this package's.")
     if given is not None and given.rpartition(":")[2] != name:
         raise ValueError(f"`method` must be {name!r}, as in the record; got {given!r}.")
-    return specs.build_method(given or name, record.method.parameters)
+    return specs.build_method(given or name, record.method.parameters, never_from=folder)

@@ -9,7 +9,7 @@ from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend
 from raydream.backends.registry import backend_again, backend_from
 from raydream.checking.quick import refuse_wrong
-from raydream.checks import whole
+from raydream.checks import flag, path, whole
 from raydream.columns.evaluation import Evaluation
 from raydream.columns.own import directions_of
 from raydream.conditions import Conditions
@@ -91,10 +91,17 @@ def run(
     )
     own = directions_of(plan.metrics)
     settings = Settings(
-        iterations, record_every, checkpoint_every, diagnostics, limits, own, target or {}, evaluation or Evaluation()
+        iterations,
+        record_every,
+        checkpoint_every,
+        diagnostics,
+        limits,
+        own,
+        {} if target is None else target,
+        Evaluation() if evaluation is None else evaluation,
     )
     where = backend_from(backend)
-    refuse_wrong(problem, check, plan.start)
+    refuse_wrong(problem, flag("check", check), plan.start)
     return run_plan(plan, where, settings, directory, progress, on_record)
 
 
@@ -111,7 +118,7 @@ def run_plan(
     hook = Hook(on_record, record.config())
     if directory is None:
         return gather(execute(plan, backend, settings, progress=progress, hook=hook), plan, record)
-    folder = RunDirectory(Path(directory), plan, record)
+    folder = RunDirectory(path("directory", directory), plan, record)
     with locked(folder.folder):
         folder.refuse_another_run()
         return _in_folder(plan, backend, record, folder, None, progress, hook)
@@ -140,7 +147,7 @@ def resume(
     on_record   as in `run`; hears of the records to come
     check       as in `run`
     """
-    folder = Path(directory)
+    folder = path("directory", directory)
     read_record(folder)  # or a sentence, before the folder is touched
     with locked(folder):
         before = read_record(folder)

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from raydream.problems.protocol import Problem, unequal_sizes
 from raydream.storage.arrays import arrays_in
 from raydream.storage.fate import ledger_from_json
 from raydream.storage.fields import Fields
-from raydream.storage.files import opened, read_bytes, whole_file, write_json
+from raydream.storage.files import opened, read_json, whole_file, write_json
 from raydream.storage.history import row_of, stacked_distances
 from raydream.topology import Topology
 from raydream.types import Array
@@ -80,12 +79,12 @@ class Checkpoint:
     def load(cls, folder: Path, plan: Plan) -> "Checkpoint":
         """The checkpoint of this very run, or one sentence about what is wrong with it."""
         try:
-            manifest = Fields("manifest.json", json.loads(read_bytes(folder / "manifest.json", MOST_BYTES)))
+            manifest = Fields("manifest.json", read_json(folder / "manifest.json", MOST_BYTES))
             arrays = _checked_arrays(folder, manifest, fingerprint(plan))
             return cls._read(folder, manifest, arrays, plan)
         except CheckpointError:
             raise
-        except (OSError, ValueError, KeyError, TypeError, RecursionError, MemoryError) as error:
+        except (OSError, ValueError, KeyError, TypeError, MemoryError) as error:
             why = f"{type(error).__name__}: {str(error).rstrip('.')}"
             raise CheckpointError(f"{folder} holds no readable checkpoint ({why}).") from None
 

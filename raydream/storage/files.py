@@ -11,6 +11,8 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
+MOST_BYTES = 200_000_000  # of a study's own files
+
 
 @contextmanager
 def whole_file(path: Path, durable: bool = True) -> Iterator[IO[bytes]]:
@@ -36,6 +38,14 @@ def write_json(path: Path, record: Any, durable: bool = True) -> None:
     """A record as indented JSON, whole or not at all."""
     with whole_file(path, durable) as file:
         file.write((json.dumps(record, indent=2) + "\n").encode())
+
+
+def read_json(path: Path, most: int = MOST_BYTES) -> Any:
+    """What a JSON file of at most so many bytes says, or a ValueError; that there is no file is an OSError."""
+    try:
+        return json.loads(read_bytes(path, most))
+    except (RecursionError, MemoryError):
+        raise ValueError(f"{path.name} is nested too deeply") from None
 
 
 def next_free(folder: Path, stem: str) -> Path:

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 
 from raydream.agents.ledger import Ledger
 from raydream.backends.protocol import Place, Recovery
+from raydream.checks import MOST_AGENTS
 from raydream.columns.evaluation import Evaluation
 from raydream.conditions import Conditions
 from raydream.errors import RecordError
@@ -32,7 +33,6 @@ from raydream.storage.settings import MOST_ITERATIONS, Limits, Settings
 FORMAT = 1
 FINISHED = ("completed", "diverged", "budget", "target", "callback")  # the outcomes of a result
 UNFINISHED = ("running", "stopped", "failed")  # outcomes that run.json may have, but no result
-MOST_AGENTS = 10**7
 FATE = ("outcome", "reason", "ledger", "recoveries", "driver")  # what became of a run, which its configuration omits
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from raydream.agents.ledger import Ledger
 from raydream.backends.protocol import Recovery
+from raydream.checks import path
 from raydream.errors import RecordError
 from raydream.storage.arrays import read_arrays
 from raydream.storage.files import whole_file, write_json
@@ -97,7 +98,7 @@ class Result:
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Write history.csv, arrays.npz and, last, run.json; each appears whole or not at all."""
-        folder = Path(directory)
+        folder = path("directory", directory)
         folder.mkdir(parents=True, exist_ok=True)
         with whole_file(folder / "history.csv") as file:
             file.write(table_to_csv(self.history))
@@ -111,7 +112,7 @@ class Result:
 
 def load(directory: str | os.PathLike[str]) -> Result:
     """The result saved in a run directory."""
-    folder = Path(directory)
+    folder = path("directory", directory)
     for name in ("run.json", "history.csv", "arrays.npz"):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"`directory` must be a run directory; {str(folder)!r} has no {name}.")

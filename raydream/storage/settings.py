@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from raydream.checks import choice, number, positive, whole
+from raydream.checks import choice, flag, number, positive, whole
 from raydream.columns import LIMITED, Better, Column, column, names
 from raydream.columns.evaluation import OF_PRIMAL, Evaluation
 from raydream.columns.own import check_names
@@ -78,7 +78,7 @@ class Settings:
         whole("record_every", self.record_every, 1)
         if self.checkpoint_every is not None:
             whole("checkpoint_every", self.checkpoint_every, 1)
-        object.__setattr__(self, "diagnostics", bool(self.diagnostics))
+        object.__setattr__(self, "diagnostics", flag("diagnostics", self.diagnostics))
         check_names(self.metrics)
         for better in self.metrics.values():
             choice("better", better, ("less", "more"))

@@ -12,7 +12,7 @@ from raydream.backends.protocol import Backend
 from raydream.backends.registry import backend_from
 from raydream.backends.workers import cpus, workers
 from raydream.checking.quick import refuse_wrong
-from raydream.checks import whole
+from raydream.checks import path, whole
 from raydream.columns.evaluation import Evaluation
 from raydream.columns.own import directions_of
 from raydream.conditions import Conditions
@@ -124,7 +124,7 @@ def compare(
     setting = Setting.around(problem, topology, named.values(), start, metrics, conditions)
     own, most = directions_of(setting.metrics), _iterations(iterations, limits, named, conditions)
     settings = Settings(most, every, None, diagnostics, limits, own, target or {}, evaluation or Evaluation())
-    root = None if directory is None else Path(directory)
+    root = None if directory is None else path("directory", directory)
     comparison = Comparison({}, identity=setting.identity(), directory=root, tuned=title, missing=missing)
     jobs = [
         _Job((name, seed), method, settings, where, _folder(root, name, seed))

@@ -1,6 +1,5 @@
 """A comparison: the runs of several methods over several seeds, their tables, and the folder they are kept in."""
 
-import json
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import raydream
-from raydream.checks import choice, number
+from raydream.checks import choice, number, path
 from raydream.columns import COSTS, LIMITED, Better, column, names, with_conditional
 from raydream.errors import StudyWarning
-from raydream.storage.files import write_json
+from raydream.storage.files import read_json, write_json
 from raydream.storage.reading import read_record
 from raydream.storage.result import Result, load
 from raydream.studies.curves import columns_of, reach_table, resampled_curves
@@ -200,7 +199,7 @@ class Comparison:
 
     def save(self, directory: Any) -> Path:
         """Write comparison.json and one folder per run, `<method>/seed-<seed>`; existing runs are not replaced."""
-        root = Path(directory)
+        root = path("directory", directory)
         if self.directory is not None and root.resolve() == self.directory.resolve():
             return root
         for key in [*self.results, *self.failures]:
@@ -219,7 +218,7 @@ class Comparison:
     @classmethod
     def load(cls, directory: Any) -> "Comparison":
         """All runs found in a directory; those that cannot be read are named in `skipped`."""
-        root = Path(directory)
+        root = path("directory", directory)
         folders = [folder for folder in root.glob("*/seed-*") if folder.is_dir() and _seed_of(folder) is not None]
         if not folders:
             raise FileNotFoundError(
@@ -238,7 +237,7 @@ class Comparison:
             key = folder.parent.name, _seed_of(folder) or 0
             try:
                 if (folder / "failure.json").exists():
-                    found.failures[key] = str(json.loads((folder / "failure.json").read_text())["sentence"])
+                    found.failures[key] = str(read_json(folder / "failure.json")["sentence"])
                 else:
                     found.results[key] = _finished(folder)
             except (OSError, ValueError, KeyError, TypeError) as error:
@@ -270,10 +269,10 @@ def write_index(root: Path, comparison: Comparison, methods: dict[str, Any], see
 def read_index(root: Path) -> dict[str, Any]:
     """comparison.json, or nothing where there is none."""
     try:
-        record = json.loads((root / "comparison.json").read_text())
+        record = read_json(root / "comparison.json")
     except FileNotFoundError:
         return {}
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise ValueError(f"{str(root / 'comparison.json')!r} is damaged ({error}).") from None
     if not isinstance(record, dict):
         raise ValueError(f"{str(root / 'comparison.json')!r} is damaged (it is no object).")

@@ -35,7 +35,7 @@ def torus_of(agents: Indices) -> Sparse:
 
 def agents_in_rows(m: int, rows: int | None) -> Indices:
     """The numbers 0, ..., m-1 in `rows` rows; as square as possible when not given."""
-    m = checks.whole("m", m, at_least=1)
+    m = checks.agents("m", m)
     if rows is None:
         rows = max(r for r in range(1, math.isqrt(m) + 1) if m % r == 0)
     rows = checks.whole("rows", rows, at_least=1)

@@ -62,21 +62,21 @@ def torus(m: Agents, rows: Rows = None, self_weight: SelfWeight = None, weights:
 @builder
 def star(m: Agents, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """Agent 0 linked to all others."""
-    m = checks.whole("m", m, at_least=1)
+    m = checks.agents("m", m)
     return weighed("star", graph_of(m, [(np.zeros(m, dtype=np.int64), np.arange(m))]), self_weight, weights)
 
 
 @builder
 def complete(m: Agents, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """Every agent linked to every other; metropolis weights make one gossip round the exact mean."""
-    m = checks.whole("m", m, at_least=1)
+    m = checks.agents("m", m)
     return weighed("complete", graph_of(m, [np.triu_indices(m, 1)]), self_weight, weights)
 
 
 @builder
 def hypercube(m: Agents, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """Agents linked when their numbers differ in one binary digit; m is a power of two."""
-    m = checks.whole("m", m, at_least=1)
+    m = checks.agents("m", m)
     if m & (m - 1):
         near = 1 << (m.bit_length() - 1)
         raise ValueError(f"`m` must be a power of two for a hypercube; got {m}. Use {near} or {2 * near}.")
@@ -88,7 +88,7 @@ def hypercube(m: Agents, self_weight: SelfWeight = None, weights: Weights = "met
 @builder
 def exponential(m: Agents, self_weight: SelfWeight = None, weights: Weights = "metropolis") -> Topology:
     """Agent i linked to i + 2^k and i - 2^k modulo m for every 2^k < m."""
-    m = checks.whole("m", m, at_least=1)
+    m = checks.agents("m", m)
     i = np.arange(m)
     links = [(i, (i + (1 << k)) % m) for k in range((m - 1).bit_length())]
     return weighed("exponential", graph_of(m, links), self_weight, weights)
@@ -110,7 +110,7 @@ def erdos_renyi(
     """Every pair linked with `probability`, independently; drawn again until the graph is connected."""
     import networkx
 
-    m = checks.whole("m", m, at_least=1)
+    m = checks.agents("m", m)
     probability = checks.probability("probability", probability)
     stream = random.Random(checks.whole("seed", seed))
 
@@ -135,7 +135,7 @@ def random_regular(
     """A random graph in which every agent has `degree` neighbours; drawn again until it is connected."""
     import networkx
 
-    m = checks.whole("m", m, at_least=1)
+    m = checks.agents("m", m)
     degree = checks.whole("degree", degree)
     stream = random.Random(checks.whole("seed", seed))
     if degree >= m:
@@ -165,13 +165,13 @@ def directed_ring(m: Agents, self_weight: SelfWeight = None) -> Topology:
 @builder
 def directed_exponential(m: Agents, self_weight: SelfWeight = None) -> Topology:
     """Agent i is heard by i + 2^k modulo m for every 2^k < m; equal weights unless `self_weight` says."""
-    m = checks.whole("m", m, at_least=1)
+    m = checks.agents("m", m)
     return _of_steps("directed_exponential", m, [1 << k for k in range((m - 1).bit_length())], self_weight)
 
 
 def _of_steps(name: str, m: int, steps: list[int], self_weight: float | None) -> Topology:
     """The circulant network in which agent i is heard by i + step for each of these steps."""
-    m = checks.whole("m", m, at_least=1)
+    m = checks.agents("m", m)
     own = 1 / (1 + len(steps)) if self_weight is None else checks.number("self_weight", self_weight)
     if self_weight is not None and not 0 <= own < 1:
         raise ValueError(f"`self_weight` must be in [0, 1); got {self_weight!r}.")

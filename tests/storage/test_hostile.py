@@ -17,6 +17,7 @@ from raydream.errors import CheckpointError, RecordError
 from raydream.problems import QuadraticGame
 from raydream.storage import history
 from raydream.storage.arrays import arrays_in
+from raydream.studies.study.file import study_from
 
 RING = rd.topology.ring(4)
 METHOD = rd.DREAM(eta=0.05, gamma=0.3, p=0.3, q=0.7, b=3, K=1)
@@ -247,3 +248,75 @@ def test_a_state_that_is_not_finite_is_not_kept(tmp_path):
         assert np.isfinite(file["state_Z"]).all()
     again = rd.resume(tmp_path / "r", iterations=12, problem=game())
     assert again.outcome == "diverged" and np.array_equal(again.arrays["Z"], wanted.arrays["Z"], equal_nan=True)
+
+
+SHADOW = """
+from pathlib import Path
+
+import raydream as rd
+
+Path({mark!r}).touch()
+
+
+class Mine(rd.DREAM):
+    pass
+"""
+
+
+def test_a_method_is_not_taken_from_the_run_directory(folder, tmp_path, monkeypatch):
+    """A module that lies there must not stand in for the user's own of the same name."""
+    record = json.loads((folder / "run.json").read_text())
+    record["method"]["name"] = "Mine"
+    (folder / "run.json").write_text(json.dumps(record))
+    (folder / "my_own_methods.py").write_text(SHADOW.format(mark=str(tmp_path / "mark")))
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    with pytest.raises(ValueError, match="`method` must name an importable module"):
+        rd.resume(".", iterations=40, problem=game(), method="my_own_methods:Mine")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ValueError, match="`method` must not be code from the run directory"):
+        rd.resume(folder, iterations=40, problem=game(), method=f"{folder.name}.my_own_methods:Mine")
+    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "{}", "[]", "7", '{"best": 7}', "\udcff"])
+@pytest.mark.parametrize("name", ["best.json", "tuning.json", "trials.jsonl"])
+def test_a_tuning_that_is_none_is_refused(tmp_path, name, content):
+    """Whatever stands in its files, it is one sentence."""
+    good = {"best.json": '{"budget": 1, "axis": "sfo", "metric": "primal", "best": {}}', "tuning.json": "{}"}
+    for one, text in {**good, "trials.jsonl": "", name: content}.items():
+        (tmp_path / one).write_text(text, errors="surrogateescape")
+    with pytest.raises(ValueError, match=r"`directory` holds no readable tuning: .*\.$"):
+        rd.compare(best=tmp_path)
+
+
+def test_a_tuning_does_not_name_code_to_run(tmp_path):
+    """Neither a method nor a problem is imported because a tuning names it."""
+    about = {"methods": {"evil": "os:system"}, "trials": []}
+    (tmp_path / "best.json").write_text('{"budget": 1, "axis": "sfo", "metric": "primal", "best": {}}')
+    (tmp_path / "tuning.json").write_text(json.dumps(about))
+    with pytest.raises(ValueError, match="is not one of this package's methods"):
+        rd.compare(best=tmp_path)
+
+
+def test_the_cells_of_a_study_stay_in_its_folder_and_are_not_made_in_vain():
+    """A cell is named by what varies, which may be a path; lists make more combinations than there is room for."""
+    plain = {"budget": {"amount": 10}, "network": {"name": "ring"}, "method": {"name": "dream", "eta": 0.1, "gamma": 1}}
+    made = study_from({**plain, "problem": {"name": "robust-logistic", "data": ["..", ".hidden", "../../etc"]}})
+    assert [cell.name for cell in made.cells] == ["-", "-hidden", "--..-etc"]
+    many = {"name": "quadratic", **{one: [*range(1000)] for one in ("samples", "dim_x", "dim_y", "seed", "agents")}}
+    with pytest.raises(ValueError, match="its lists make 1000000000000000"):
+        study_from({**plain, "problem": many})
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_data_without_an_end_are_not_read(folder, tmp_path, kind):
+    """A record may name a file for its data: one that never ends would keep whoever goes on with it for ever."""
+    path = tmp_path / "data"
+    os.mkfifo(path) if kind == "pipe" else path.symlink_to("/dev/zero")
+    record = json.loads((folder / "run.json").read_text())
+    record["problem"]["spec"] = {"name": "robust-logistic", "parameters": {"data": str(path)}}
+    (folder / "run.json").write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="must be a plain file"):
+        rd.resume(folder, iterations=40)

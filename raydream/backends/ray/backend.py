@@ -1,6 +1,7 @@
 """The Ray backend's settings, and how a run begins on it."""
 
 import contextlib
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,7 +11,7 @@ from raydream.backends.protocol import Plan
 from raydream.backends.ray.links import LINKS
 from raydream.backends.ray.routing import Packing, Router, block_sizes
 from raydream.backends.workers import cpus
-from raydream.checks import choice, number, positive
+from raydream.checks import choice, number, positive, whole
 
 if TYPE_CHECKING:
     from raydream.backends.ray.session import RaySession
@@ -98,4 +99,6 @@ class RayBackend:
 
 def _sample(packing: Packing) -> tuple[int, int]:
     """A number of agents for which the packing can be checked before the problem is known."""
-    return (1 if isinstance(packing, int | str) else sum(int(size) for size in packing)), 1
+    if isinstance(packing, str) or not isinstance(packing, Sequence):
+        return 1, 1
+    return sum(whole("agents_per_actor", size, 1) for size in packing), 1

@@ -1,6 +1,7 @@
 """A study file: what is compared on what, up to which budget, tuned how. Read, checked, and taken apart into cells."""
 
 import itertools
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -145,6 +146,8 @@ def _tuning(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cells(found: Mapping[str, Any]) -> tuple[Cell, ...]:
+    for name in ("problem", "network"):
+        _check_count(name, _tables(name, found))
     problems = [one for table in _tables("problem", found) for one in _each(table)]
     networks = [one for table in _tables("network", found) for one in _each(table)]
     varied = _varied(problems), _varied(networks)
@@ -165,6 +168,13 @@ def _cells(found: Mapping[str, Any]) -> tuple[Cell, ...]:
     if len(several) < len(cells):
         raise ValueError("`problem` and `network` must not describe the same cell twice.")
     return tuple(cells)
+
+
+def _check_count(name: str, tables: list[Mapping[str, Any]]) -> None:
+    """Refuse lists whose combinations are more than there may be cells, before they are made."""
+    count = sum(math.prod(len(one) for one in table.values() if isinstance(one, list)) for table in tables)
+    if count > MOST_CELLS:
+        raise ValueError(f"`{name}` must describe at most {MOST_CELLS} of them; its lists make {count}.")
 
 
 def _each(table: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -191,7 +201,7 @@ def _cell_name(parts: tuple[dict[str, Any], dict[str, Any]], varied: tuple[dict[
         if name in part
     ]
     text = ", ".join(said) or ", ".join(str(part.get("name")) for part in parts)
-    return re.sub(r"[^\w .,+=-]", "-", text)
+    return re.sub(r"^\.+|[^\w .,+=-]", "-", text)  # neither elsewhere nor out of sight
 
 
 def _contenders(found: Mapping[str, Any], tuned: bool) -> tuple[Contender, ...]:

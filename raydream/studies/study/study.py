@@ -9,7 +9,7 @@ import numpy as np
 
 from raydream import specs
 from raydream.algorithms import METHODS
-from raydream.checks import choice
+from raydream.checks import choice, path
 from raydream.columns import names
 from raydream.columns.own import metrics_of
 from raydream.errors import Interrupted
@@ -100,7 +100,7 @@ def study(
         if isinstance(file, Mapping):
             raise TypeError("`directory` must be given where the study comes from no file.")
         directory = Path("runs") / Path(file).stem
-    root = Path(directory)
+    root = path("directory", directory)
     _check_metric(described)
     found = Study(described, {}, {}, root)
     for number, cell in enumerate(described.cells, 1):

@@ -20,7 +20,7 @@ from raydream.algorithms.method import parameters_of
 from raydream.backends.local import LocalBackend
 from raydream.conditions.clock import CLOCK
 from raydream.problems.protocol import sizes_of
-from raydream.storage.files import write_json
+from raydream.storage.files import read_json, write_json
 from raydream.studies.setting import Setting
 
 MULTIPLE = 3  # of the dearest start: the least that a trial may spend
@@ -36,8 +36,8 @@ class Starts:
         self._prices: dict[str, float] = {}
         self._sizes: dict[int, list[int] | None] = {}  # of shards, by the number of agents: all of them, or one
         if self._path is not None:
-            with contextlib.suppress(OSError, ValueError, TypeError):
-                self._prices = {str(key): float(price) for key, price in json.loads(self._path.read_text()).items()}
+            with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+                self._prices = {str(key): float(price) for key, price in read_json(self._path).items()}
 
     def price(self, method: Any) -> float:
         """What a method has spent before its first iteration; 0 where it fails, as its trials will say."""

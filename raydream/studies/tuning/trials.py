@@ -13,6 +13,7 @@ from typing import Any
 from raydream.backends.local import LocalBackend
 from raydream.columns import COSTS, with_conditional
 from raydream.running.execute import Ended, execute
+from raydream.storage.files import MOST_BYTES, read_bytes
 from raydream.storage.settings import Limits, Settings
 from raydream.studies.setting import ENDLESS, Setting
 from raydream.studies.tuning.closing import CLOSING, METRICS, ClosingRecorder, ToTheBudget
@@ -118,13 +119,13 @@ class TrialLog:
         self._path = None if directory is None else directory / "trials.jsonl"
         self._clean = True
         if self._path is not None and self._path.exists():
-            text = self._path.read_text()
+            text = read_bytes(self._path, MOST_BYTES).decode(errors="replace")
             self._clean = text.endswith("\n") or not text
             for line in text.splitlines():
                 try:
                     record = json.loads(line)
                     self.records[record["key"]] = record
-                except (ValueError, KeyError, TypeError):
+                except (ValueError, KeyError, TypeError, RecursionError):
                     continue
 
     def finished(self, key: str, metric: str = "primal") -> bool:

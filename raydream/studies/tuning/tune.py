@@ -3,10 +3,9 @@
 import os
 from collections.abc import Iterable, Mapping
 from math import ceil
-from pathlib import Path
 from typing import Any
 
-from raydream.checks import choice, positive, whole
+from raydream.checks import choice, path, positive, whole
 from raydream.columns import column
 from raydream.columns.own import directions_of
 from raydream.conditions import Conditions
@@ -94,7 +93,7 @@ def tune(
     judged_by = column(choice("metric", metric, [*METRICS, *own]), own)
     grids = {label: grid_of(space, label, kind, list(kinds)) for label, kind in kinds.items()}
     counts = _counts(grids, search, trials, share)
-    root, identity = None if directory is None else Path(directory), setting.identity()
+    root, identity = None if directory is None else path("directory", directory), setting.identity()
     admission = Affordable(Starts(setting, axis, identity, root), budget)
     with Workers(setting, workers, address or os.environ.get("RAY_ADDRESS"), check) as each:
         race = Race(kinds, numbers, budget, axis, judged_by, TrialLog(root), identity, admission, each, progress, root)

@@ -1,6 +1,5 @@
 """What tuning found: every trial, the best of each method, the setting, and the folder they are kept in."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import raydream
 from raydream.algorithms.facts import Range
+from raydream.checks import path
 from raydream.columns import Column, column
-from raydream.storage.files import write_json
+from raydream.storage.files import read_json, write_json
 from raydream.studies.kept import keep_start, setting_again, written
 from raydream.studies.named import kind_again
 from raydream.studies.setting import Setting
@@ -128,7 +128,7 @@ class Tuning:
 
     def save(self, directory: Any) -> Path:
         """Write best.json (the winning parameters), tuning.json (how they were found) and trials.jsonl."""
-        root = Path(directory)
+        root = path("directory", directory)
         log = TrialLog(root)
         for record in self.records:
             if log.records.get(record["key"]) != record:
@@ -147,14 +147,14 @@ class Tuning:
     @classmethod
     def load(cls, directory: Any, methods: Mapping[str, Any] | None = None) -> "Tuning":
         """What tuning left in a directory; `methods` gives the classes of methods that are not this package's."""
-        root = Path(directory)
+        root = path("directory", directory)
         for name in ("best.json", "tuning.json"):
             if not (root / name).is_file():
                 raise FileNotFoundError(
                     f"`directory` must hold a finished tuning; {str(root)!r} has no {name}. Tune again to finish it."
                 )
         try:
-            best, about = (json.loads((root / name).read_text()) for name in ("best.json", "tuning.json"))
+            best, about = (read_json(root / name) for name in ("best.json", "tuning.json"))
             records = TrialLog(root).records
             head = {name: best[name] for name in ("budget", "axis", "metric")}
             kinds = {label: kind_again(name, label, methods or {}) for label, name in about["methods"].items()}
@@ -162,5 +162,5 @@ class Tuning:
             own = [records[key] for key in about.pop("trials")]
             kept = {name: value for name, value in about.items() if name not in (*head, "raydream")}
             return cls(best["best"], own, **head, kinds=kinds, about=kept, directory=root)
-        except (ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, AssertionError) as error:
             raise ValueError(f"`directory` holds no readable tuning: {str(root)!r} is damaged ({error}).") from None

@@ -109,7 +109,8 @@ class Connection:
     def _go_on(self) -> None:
         """What was waited for is there: the header, then the rows."""
         if self._expected is not None:
-            checked(self.me, self._expected, self._header)
+            if checked(self.me, self._expected, self._header):
+                raise LinkError(f"actor {self.me} refused a frame of actor {self.peer}: its place is not here.")
             self._expected = None
         self._ear, self._hears = list(self._hears), ()
         self.listens = bool(self._ear)
