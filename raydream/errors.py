@@ -11,14 +11,19 @@
             RecordError         (ValueError) a run directory that cannot be read
                 CheckpointError     a checkpoint that cannot be gone on from
             ActorsBroken        some actors are gone, or links between them are: a run mends it, and nobody else sees it
-            AgentsLost          (RuntimeError) actors were lost again and again
-            AgentsHang          (RuntimeError) somebody never sends, and the others wait
+            RunBroken           (RuntimeError) what a run lives on has failed it; it can go on later
+                AgentsLost          actors were lost again and again
+                AgentsHang          somebody never sends, and the others wait
+                ClusterBusy         the room that a run needs did not come in time
+                RayLost             the Ray that a run uses is gone
+                DiskFull            there is no room for a run's files
             LinkError           (RuntimeError) a frame or a peer that is not what it should be
                 LinkLost            a neighbour is gone, or the driver has called off the wait
                 LinkTimeout         a neighbour has said nothing for too long
     KeyboardInterrupt
         Interrupted             a run, a comparison or a tuning was stopped; its text says how to go on
     UserWarning
+        ClusterWarning          a run waits for room on its cluster, and nobody listens to what it says
         DataWarning             some of the data are not used
         MixingWarning           the method's mixing need not bring agreement
         TheoryWarning           the theorem promises nothing here: one of its assumptions is not met, or not known to be
@@ -82,12 +87,24 @@ class ActorsBroken(RaydreamError):
         self.lost = lost
 
 
-class AgentsLost(RaydreamError, RuntimeError):
+class RunBroken(RaydreamError, RuntimeError):
+    """What a run lives on has failed it. Nothing is wrong with the run: it can go on later."""
+
+
+class AgentsLost(RunBroken):
     """Actors were lost again and again."""
 
 
-class AgentsHang(RaydreamError, RuntimeError):
+class AgentsHang(RunBroken):
     """Somebody never sends, and the others wait."""
+
+
+class ClusterBusy(RunBroken):
+    """The room that a run needs did not come in time."""
+
+
+class RayLost(RunBroken):
+    """The Ray that a run uses is gone."""
 
 
 class LinkError(RaydreamError, RuntimeError):
@@ -118,6 +135,14 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, text: str = "", comparison: Any = None) -> None:
         super().__init__(text)
         self.comparison = comparison
+
+
+class DiskFull(RunBroken):
+    """There is no room for a run's files."""
+
+
+class ClusterWarning(UserWarning):
+    """A run waits for room on its cluster."""
 
 
 class DataWarning(UserWarning):

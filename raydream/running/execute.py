@@ -11,7 +11,7 @@ from raydream.algorithms.method import kind_of
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Backend, Place, Recovery, Session, Snapshot
 from raydream.columns.metrics import mean
-from raydream.errors import Interrupted
+from raydream.errors import Interrupted, RunBroken
 from raydream.feedback import shown
 from raydream.interrupt import StopRequest
 from raydream.running.hook import Hook
@@ -62,11 +62,12 @@ def execute(
     """
     told, outcome = hook or Hook(None), ""
     # One BLAS thread on every backend: threaded sums have other bits.
-    with StopRequest() as request, threadpool_limits(1, "blas"), _noting_failure(folder):
-        with shown(progress):
+    with StopRequest() as request, threadpool_limits(1, "blas"):
+        with _noting_failure(folder), shown(progress):
             session = backend.open(plan)
         try:
             with (
+                _noting_failure(folder),
                 told.around(lambda: outcome),
                 Iterations(kind_of(plan.method).__name__, settings.iterations, progress) as bar,
             ):
@@ -129,7 +130,11 @@ def _noting_failure(folder: RunDirectory | None) -> Iterator[None]:
     except KeyboardInterrupt as stop:
         text = str(stop) or "stopped at once"
         folder.leave("stopped", text)
-        raise Interrupted(f"{text}; {hint}" if (hint := folder.hint) else text) from None
+        raise Interrupted(folder.with_hint(text)) from None
+    except RunBroken as error:
+        folder.leave("failed", str(error))
+        error.args = (folder.with_hint(str(error)),)
+        raise
     except BaseException as error:
         folder.leave("failed" if isinstance(error, Exception) else "stopped", str(error) or type(error).__name__)
         raise

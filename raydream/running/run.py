@@ -172,6 +172,7 @@ def _in_folder(
     hook: Hook,
 ) -> Result:
     """Carry out a plan in a directory of its own."""
+    folder.kept = None if checkpoint is None else checkpoint.snapshot.iteration
     ended = execute(
         plan, backend, record.settings, folder=folder, checkpoint=checkpoint, progress=progress, hook=hook
     )  # fmt: skip

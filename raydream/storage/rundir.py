@@ -4,17 +4,19 @@ Whoever watches a run reads these files; whoever wants it to stop puts a file ca
 """
 
 import contextlib
+import errno
 import math
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from raydream.backends.plan import Plan
 from raydream.backends.protocol import Place, Recovery
 from raydream.columns import CONDITIONAL, RECORDED, with_conditional
+from raydream.errors import DiskFull
 from raydream.storage.checkpoint import Checkpoint, fingerprint
 from raydream.storage.fate import Driver
 from raydream.storage.files import whole_file, write_json
@@ -25,6 +27,10 @@ from raydream.storage.start import write_start
 
 OLD = 15.0  # seconds after which a `stop` was not meant for a run that starts now
 PULSE = 0.5  # least seconds between two writings of progress.json
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room on the disk, in the quota, or for so large a file
+SPARE = 64 * 1024  # bytes that are held back, so that run.json can say how a run ended for which there was no room
 
 
 class RunDirectory:
@@ -40,6 +46,7 @@ class RunDirectory:
     def __init__(self, folder: Path, plan: Plan, record: RunRecord) -> None:
         self.folder, self._plan, self._record = folder, plan, record
         self._begun, self._last_pulse = False, -math.inf
+        self.kept: int | None = None  # the iteration of the last checkpoint
         more = () if record.conditions is None else CONDITIONAL
         self._columns = (*with_conditional(RECORDED, more), *record.settings.metrics)
 
@@ -53,17 +60,20 @@ class RunDirectory:
     def begin(self, rows: Sequence[Mapping[str, float]], places: list[Place]) -> None:
         """Say that the run is under way, and lay down the start and the rows that are known already."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        if self._record.own_start:
-            write_start(self.folder, self._plan.start)
-        with whole_file(self.folder / "history.csv") as file:
-            file.write(header(self._columns) + b"".join(line_of(row, self._columns) for row in rows))
-        self._begun = True
-        self._record = replace(self._record, places=places)
-        self._write("running", "")
+        with self._needing_room("history.csv"):
+            with open(self.folder / ".spare", "wb") as spare:
+                spare.write(b"\0" * SPARE)
+            if self._record.own_start:
+                write_start(self.folder, self._plan.start)
+            with whole_file(self.folder / "history.csv") as file:
+                file.write(header(self._columns) + b"".join(line_of(row, self._columns) for row in rows))
+            self._begun = True
+            self._record = replace(self._record, places=places)
+            self._write("running", "")
 
     def record(self, row: Mapping[str, float]) -> None:
         """Append a row, for whoever watches."""
-        with open(self.folder / "history.csv", "ab") as file:
+        with self._needing_room("history.csv"), open(self.folder / "history.csv", "ab") as file:
             file.write(line_of(row, self._columns))
 
     def tell(self, iteration: int, seconds: float, recoveries: list[Recovery], places: list[Place]) -> None:
@@ -71,12 +81,14 @@ class RunDirectory:
         moved = places != self._record.places
         self._record = replace(self._record, recoveries=recoveries, places=places)
         if moved:
-            self._write("running", "")
+            with self._needing_room("run.json"):
+                self._write("running", "")
         now = time.monotonic()
         if now - self._last_pulse >= PULSE:
             self._last_pulse = now
             progress = {"iteration": iteration, "seconds": seconds, "time": time.time(), "recoveries": recoveries}
-            write_json(self.folder / "progress.json", progress, durable=False)
+            with self._needing_room("progress.json"):
+                write_json(self.folder / "progress.json", progress, durable=False)
 
     def forget_old_stop(self) -> None:
         """A `stop` that was meant for whoever ran here before; a fresh one may be meant for this run, which starts."""
@@ -89,26 +101,51 @@ class RunDirectory:
         """Whether somebody has put the file `stop` there."""
         return (self.folder / "stop").exists()
 
-    @property
-    def hint(self) -> str:
-        """How to go on with the run that is here; nothing where there is none."""
-        return f"go on with: raydream resume {self.folder}" if (self.folder / "run.json").exists() else ""
+    def with_hint(self, text: str) -> str:
+        """This text, and how to go on with the run that is here, if one is."""
+        there = (self.folder / "run.json").exists()
+        return f"{text.rstrip('.')}; go on with: raydream resume {self.folder}" if there else text
 
     def leave(self, outcome: str, reason: str) -> None:
         """Say that the run ended before its end; what was there before it began stays as it was."""
         self._forget_stop()
+        self._give_up_spare()
         if self._begun:
-            self._write(outcome, reason)
+            with contextlib.suppress(DiskFull), self._needing_room("run.json"):
+                self._write(outcome, reason)
 
     def checkpoint(self, checkpoint: Checkpoint) -> None:
         """Replace the checkpoint."""
-        checkpoint.save(self.folder / "checkpoint", fingerprint(self._plan))
+        with self._needing_room("checkpoint"):
+            checkpoint.save(self.folder / "checkpoint", fingerprint(self._plan))
+        self.kept = checkpoint.snapshot.iteration
 
     def finish(self, result: Result) -> None:
         """The final files."""
-        result.save(self.folder)
+        self._give_up_spare()
+        try:
+            with self._needing_room("arrays.npz"):
+                result.save(self.folder)
+        except DiskFull as error:
+            self.leave("failed", str(error))
+            raise DiskFull(self.with_hint(str(error))) from None
         (self.folder / "progress.json").unlink(missing_ok=True)
         self._forget_stop()
+
+    @contextlib.contextmanager
+    def _needing_room(self, name: str) -> Iterator[None]:
+        """A disk that is full is said in one sentence, with what is safe."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            safe = "" if self.kept is None else f"; the checkpoint of iteration {self.kept} is safe"
+            text = f"there is no room for {str(self.folder / name)!r} ({error.strerror}){safe}; make some"
+            raise DiskFull(text) from None
+
+    def _give_up_spare(self) -> None:
+        (self.folder / ".spare").unlink(missing_ok=True)
 
     def _forget_stop(self) -> None:
         (self.folder / "stop").unlink(missing_ok=True)
