@@ -16,11 +16,12 @@ Ear = Callable[[str], None]
 _EAR: ContextVar[Ear | None] = ContextVar("ear", default=None)
 
 
-def tell(text: str) -> None:
-    """Say what begins now; an empty text: nothing more is to be said, and what is shown may go."""
+def tell(text: str) -> bool:
+    """Say what begins now; an empty text: nothing more is to be said, and what is shown may go. Did somebody listen?"""
     ear = _EAR.get()
     if ear is not None:
         ear(text)
+    return ear is not None
 
 
 @contextmanager

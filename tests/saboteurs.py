@@ -48,6 +48,9 @@ class BadShard:
             os.kill(os.getpid(), signal.SIGKILL)
         if self.deed == "kill always":
             os.kill(os.getpid(), signal.SIGKILL)
+        if self.deed == "stop" and not Path(self.flag).exists():
+            Path(self.flag).touch()
+            os.kill(os.getpid(), signal.SIGSTOP)
         if self.deed == "raise":
             raise LookupError("boom")
         if self.deed == "hang":

@@ -1,6 +1,6 @@
 """All agents in this process: the same programs and the same bits, with no messages to wait for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -83,6 +83,9 @@ class LocalSession:
         report = self._report(collect)
         report.kept = kept
         return report
+
+    def note(self, row: Mapping[str, float]) -> None:
+        """Nobody else watches."""
 
     def snapshot(self) -> Snapshot:
         """The whole state."""

@@ -1,6 +1,6 @@
 """Where the agents live. A backend opens a session; the driver asks the session for blocks of iterations."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Protocol, TypedDict, runtime_checkable
@@ -81,6 +81,9 @@ class Session(Protocol):
 
     def advance(self, first: int, coins: Sequence[bool], keep: Keep | None, collect: Names) -> Snapshot:
         """Run steps first, first + 1, ... with these coins."""
+
+    def note(self, row: Mapping[str, float]) -> None:
+        """Hear what was recorded."""
 
     def snapshot(self) -> Snapshot:
         """The whole state as it is."""

@@ -54,6 +54,17 @@ AgentsPerActor = Annotated[
 Links = Annotated[str | None, typer.Option(help="How actors reach each other: `raydream backends` lists the ways.")]
 Address = Annotated[str | None, typer.Option(help="A running Ray, such as host:6379 (default: one of its own).")]
 Placement = Annotated[str | None, typer.Option(help="spread or one-per-node.")]
+CpusPerActor = Annotated[float | None, typer.Option(help="CPUs that Ray reserves for each actor (default: 1).")]
+Patience = Annotated[
+    float | None, typer.Option(help="Seconds without progress, or without room on the cluster (default: 300).")
+]
+OnLoss = Annotated[str | None, typer.Option(help="Where room is lost: wait, or repack agents onto what is left.")]
+Autoscale = Annotated[bool | None, typer.Option("--autoscale", help="The cluster grows: wait for what it lacks.")]
+Resource = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=AMOUNT", help="What else each actor needs of its node: GPU=1.")
+]
+Label = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="A label that actors' nodes must have.")]
+Log = Annotated[str | None, typer.Option(help="A file for what actors print.")]
 
 
 def words(text: str) -> list[str]:
@@ -147,10 +158,33 @@ def backend_of(name: str, **options: Any) -> "Backend":
     for option in given:
         if option not in parameters_of(kind):
             raise ValueError(f"`--{option.replace('_', '-')}` is no option of the backend {name!r}; leave it out.")
+    for words_of in ("resources", "labels"):
+        if words_of in given:
+            given[words_of] = pairs(f"--{words_of[:-1]}", given[words_of])
+    given |= {"num_gpus": given["resources"].pop("GPU")} if "GPU" in given.get("resources", {}) else {}
     if "agents_per_actor" in given:
         given["agents_per_actor"] = packing(given["agents_per_actor"])
     made: Backend = kind(**given)
     return made
+
+
+def pairs(option: str, words_given: list[str]) -> dict[str, Any]:
+    """NAME=VALUE by name; amounts of resources are numbers."""
+    found: dict[str, Any] = {}
+    for word in words_given:
+        name, equals, value = word.partition("=")
+        if not (equals and name and value):
+            raise ValueError(f"`{option}` must read name=value; got {word!r}.")
+        found[name] = amount(option, value) if option == "--resource" else value
+    return found
+
+
+def amount(option: str, text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"`{option}` must give a number, such as GPU=1; got {text!r}.") from None
 
 
 def packing(text: str) -> int | str | list[int]:

@@ -10,18 +10,25 @@ from raydream.cli.options import (
     Address,
     Agents,
     AgentsPerActor,
+    Autoscale,
     BackendName,
     Check,
     Condition,
+    CpusPerActor,
     DataName,
     EvaluationEvery,
+    Label,
     Links,
+    Log,
     MaxSimSeconds,
     MethodName,
     MethodSettings,
+    OnLoss,
+    Patience,
     Placement,
     ProblemName,
     ProblemSettings,
+    Resource,
     TopologyName,
     TopologySettings,
     backend_of,
@@ -67,6 +74,13 @@ def run(
     links: Links = None,
     address: Address = None,
     placement: Placement = None,
+    cpus_per_actor: CpusPerActor = None,
+    patience: Patience = None,
+    on_loss: OnLoss = None,
+    autoscale: Autoscale = None,
+    resource: Resource = None,
+    label: Label = None,
+    log: Log = None,
 ) -> None:
     """Run one method on one problem over one network.
 
@@ -77,7 +91,11 @@ def run(
     from raydream import specs
     from raydream.storage.files import next_free
 
-    where = backend_of(backend, agents_per_actor=agents_per_actor, links=links, address=address, placement=placement)
+    where = backend_of(
+        backend, agents_per_actor=agents_per_actor, links=links, address=address, placement=placement,
+        cpus_per_actor=cpus_per_actor, patience=patience, on_loss=on_loss, autoscale=autoscale,
+        resources=resource or None, labels=label or None, log=log,
+    )  # fmt: skip
     the_problem, network = problem_and_network(problem, data, agents, problem_set, topology, topology_set)
     steps = {name: value for name, value in (("eta", eta), ("gamma", gamma)) if value is not None}
     parameters = {**specs.usual_steps(method), **steps, **specs.parse_parameters("--set", setting or [])}
@@ -124,6 +142,13 @@ def resume(
     links: Links = None,
     address: Address = None,
     placement: Placement = None,
+    cpus_per_actor: CpusPerActor = None,
+    patience: Patience = None,
+    on_loss: OnLoss = None,
+    autoscale: Autoscale = None,
+    resource: Resource = None,
+    label: Label = None,
+    log: Log = None,
 ) -> None:
     """Go on with a run from its last checkpoint.
 
@@ -132,8 +157,13 @@ def resume(
     tell(LOADING)
     import raydream
 
-    options = {"agents_per_actor": agents_per_actor, "links": links, "address": address, "placement": placement}
-    where = None if backend is None else backend_of(backend, **options)
+    options = dict(
+        agents_per_actor=agents_per_actor, links=links, address=address, placement=placement,
+        cpus_per_actor=cpus_per_actor, patience=patience, on_loss=on_loss, autoscale=autoscale,
+        resources=resource or None, labels=label or None, log=log,
+    )  # fmt: skip
+    asked = backend is not None or any(value is not None for value in options.values())
+    where = backend_of(backend or "ray", **options) if asked else None
     result = raydream.resume(
         directory, iterations=iterations, backend=where, problem=problem, method=method, check=check, progress=True
     )

@@ -149,6 +149,7 @@ class Loop:
         if self.folder is not None:
             self.folder.record(row)
         self.schedule.note(row)
+        self.session.note(row)
         asked = self.hook.record(row)
         self.bar.note(f"P={row['primal']:.4g} |grad P|={row['grad_norm']:.2e}")
         Z = snapshot.arrays["Z"]

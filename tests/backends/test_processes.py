@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import leftovers
+from conftest import leftovers, numbers_with
 from laws import assert_same_bits, run
 from waiting import PATIENCE, started, wait_until
 
@@ -59,7 +59,7 @@ def uninterrupted(iterations):
 
 
 PHASES = re.compile(
-    r"raydream: (building|reading|starting Ray with|starting \d+ actors|\d+ of \d+ actors have|linking neighbours)"
+    r"raydream: (loading|building|reading|starting Ray with|starting \d+ actors|\d+ of \d+ actors have|linking)"
 )
 
 
@@ -114,6 +114,28 @@ def test_a_dashboard_ends_at_sigterm(tmp_path, start):
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err.splitlines()[-1]) == (143, "raydream: the dashboard has ended; runs go on")
+
+
+@pytest.mark.parametrize("part", ["gcs_server", "raylet"])
+def test_a_private_ray_that_is_killed_is_started_again(tmp_path, start, part):
+    """Its control service, or its raylet with all agents: the run goes on, quietly, to the same bits."""
+    process = start(LONG)
+    wait_until(lambda: checkpoint_of(tmp_path) > 0)
+    marked = numbers_with("RAYDREAM_DRIVER", str(process.pid))
+    [doomed] = [one for one in marked if Path(f"/proc/{one}/exe").resolve().name == part]
+    os.kill(doomed, signal.SIGKILL)
+    wait_until(lambda: json.loads((tmp_path / "r/run.json").read_text())["recoveries"], "a recovery")
+    before = checkpoint_of(tmp_path)
+    wait_until(lambda: checkpoint_of(tmp_path) > before, "another checkpoint")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert [line.partition(" after")[0] for line in without_phases(err)] == ["raydream: stopped"]
+    [event] = json.loads((tmp_path / "r/run.json").read_text())["recoveries"]
+    assert event["agents"] == [0, 1] and event["reason"].endswith("; a new Ray was started")
+    assert not leftovers(process.pid)
+    done = checkpoint_of(tmp_path)
+    assert_same_bits(rd.resume(tmp_path / "r", iterations=done + 30, backend="local"), uninterrupted(done + 30))
 
 
 def test_a_killed_driver_leaves_no_process_and_its_run_goes_on(tmp_path, start):

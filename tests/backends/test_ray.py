@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import ray
-from conftest import RAY_CPUS, listening, numbers_with
+from conftest import listening, numbers_with
 from laws import METHODS_UNDER_TEST, ONE_MACHINE, assert_same_bits, run
 from letters import letters_in
 from saboteurs import Sabotaged
@@ -19,6 +19,7 @@ from waiting import PATIENCE, wait_until
 import raydream as rd
 from raydream.backends.local import LocalSession
 from raydream.backends.protocol import Plan
+from raydream.backends.ray import recovery as recovery_module
 from raydream.backends.ray import session as session_module
 from raydream.backends.ray.actors import Actors
 from raydream.backends.ray.agent import Agent
@@ -157,10 +158,20 @@ def test_a_hang_says_who_waits_for_whom(tmp_path):
     assert no_actors_are_left()
 
 
-def test_an_agent_that_always_dies_is_given_up(tmp_path):
+def test_a_stopped_actor_is_replaced_like_a_lost_one(tmp_path):
+    """SIGSTOP, a machine that sleeps: whoever does not even answer Ray is not waited for."""
+    problem = Sabotaged(game(4), "stop", agent=2, call=4, flag=tmp_path / "x")
+    backend = rd.RayBackend(patience=8.0)  # enough for those who are not stopped
+    found = rd.run(problem, rd.topology.ring(4), METHOD, iterations=23, record_every=5, backend=backend)
+    assert_same_bits(found, run(game(4), rd.topology.ring(4), METHOD, iterations=23, record_every=5))
+    assert "agent 2 did not answer any more" in [event["reason"] for event in found.recoveries]
+
+
+def test_an_agent_that_always_dies_is_given_up(tmp_path, monkeypatch):
     """Recovery does not go on for ever."""
+    monkeypatch.setattr(recovery_module, "STUBBORN", 0.0)
     problem = Sabotaged(game(2), "kill always", agent=1, call=2, flag=tmp_path / "x")
-    with pytest.raises(AgentsLost, match="5 times in a row; the last time: lost agent 1"):
+    with pytest.raises(AgentsLost, match=r"5 times in a row, without progress .*; the last time: lost agent 1"):
         rd.run(problem, rd.topology.ring(2), METHOD, iterations=50, check=False)  # else it were this process that dies
 
 
@@ -270,7 +281,8 @@ def test_agents_run_blas_on_one_thread():
 
 REFUSED = {
     "a packing that does not add up": (dict(agents_per_actor=[3, 4]), "must add up to the 8 agents; .* adds up to 7"),
-    "more actors than fit": (dict(cpus_per_actor=3), f"needs 8 actors of 3 CPU each, but the cluster has {RAY_CPUS}"),
+    "more actors than fit": (dict(cpus_per_actor=3), "needs 8 actors of 3 CPU each, but the cluster has room for 2"),
+    "what no node has": (dict(resources={"tpu": 1}), "of 1 CPU and 1 tpu each, but .* room for 0 .*0 of 0 tpu"),
     "one per node, on one": (dict(placement="one-per-node"), "a node for each of 8 actors; the cluster has 1"),
 }
 
@@ -291,6 +303,9 @@ def test_what_the_cluster_cannot_hold_is_refused(settings, sentence):
         (dict(placement="spred"), "Did you mean 'spread'"),
         (dict(cpus_per_actor=-1), "`cpus_per_actor` must not be negative"),
         (dict(patience=0), "`patience` must be positive"),
+        (dict(on_loss="repak"), "Did you mean 'repack'"),
+        (dict(num_gpus=-1), "`num_gpus` must not be negative"),
+        (dict(resources={"tpu": 0}), "`resources\\['tpu'\\]` must be positive"),
     ],
 )
 def test_bad_settings_are_named(settings, sentence):

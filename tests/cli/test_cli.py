@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 import raydream as rd
 from raydream import specs
 from raydream.algorithms import METHODS
+from raydream.backends.registry import backend_again
 from raydream.cli.app import app
+from raydream.cli.options import backend_of
 
 
 @pytest.fixture
@@ -22,6 +24,18 @@ def cli(tmp_path, monkeypatch):
 
 LOCAL = ("--backend", "local")
 QUADRATIC = ("run", "--problem", "quadratic", "--agents", 4, "--iterations", 20, "--set", "b=2", "--eta", 0.05, *LOCAL)
+
+
+def test_what_actors_need_is_said_in_words():
+    """Resources, of which GPUs are one, and labels; what is no number is named."""
+    made = backend_of("ray", resources=["GPU=0.5", "tpu=2"], labels=["zone=a"], patience=9.0, on_loss="repack")
+    assert made == rd.RayBackend(
+        num_gpus=0.5, resources={"tpu": 2.0}, labels={"zone": "a"}, patience=9, on_loss="repack"
+    )
+    assert backend_again(made.describe()) == made
+    for words, sentence in ((["GPU"], "must read name=value"), (["GPU=one"], "must give a number, such as GPU=1")):
+        with pytest.raises(ValueError, match=f"`--resource` {sentence}"):
+            backend_of("ray", resources=words)
 
 
 def test_run_writes_a_run_directory_and_a_table(cli, tmp_path):

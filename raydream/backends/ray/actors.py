@@ -10,14 +10,18 @@ import ray
 from raydream.backends.protocol import Place, Plan
 from raydream.backends.ray.agent import Agent, Failure, Whereabouts
 from raydream.backends.ray.calls import Question, heed_soon
+from raydream.backends.ray.cluster.pulse import Pulse
 from raydream.backends.ray.hang import Hang, diagnosed
 from raydream.backends.ray.links import LINKS, Terms
 from raydream.backends.ray.placement import CONTROL, Placement
-from raydream.backends.ray.routing import Router
+from raydream.backends.ray.routing import Router, block_sizes
+from raydream.backends.ray.runtime import own_ray
+from raydream.errors import ActorsBroken, RayLost
 from raydream.feedback import tell
 from raydream.interrupt import heed
 
 LOOPBACK = "127.0.0.1"
+ROOM_SECONDS = 2.0  # actors that take longer than this to start may have lost their room
 
 
 def heed_now() -> None:
@@ -28,8 +32,11 @@ def heed_now() -> None:
 class Actors:
     """Handles of the actors by number, and what happens to all of them at once."""
 
-    def __init__(self, plan: Plan, router: Router, placement: Placement, links: str, patience: float) -> None:
+    def __init__(
+        self, plan: Plan, router: Router, placement: Placement, links: str, patience: float, repack: bool = False
+    ) -> None:
         self.router = router
+        self._pulse, self._repack = Pulse(), repack
         self.handles: dict[int, Any] = {}
         self._plan, self._placement = plan, placement
         self._links = LINKS.find(links)
@@ -37,11 +44,7 @@ class Actors:
         self._epoch = 0
         self._built: set[int] = set()
         self._where: dict[int, Whereabouts] = {}
-        self._world = ray.put({
-            "network": plan.topology.network,
-            "constraint": plan.problem.constraint,
-            "start": plan.start,
-        })  # fmt: skip
+        self._world = self._sent_once()
 
     @property
     def complete(self) -> bool:
@@ -75,27 +78,97 @@ class Actors:
         watch  is called while they are waited for
         """
         asked = self.handles if numbers is None else numbers
+        self._feel_the_pulse()
         calls = {call(self.handles[number], number): number for number in asked}
-        return Question(calls, self.router, self._tell_to_stop, self._diagnosed, told, watch).answers()
 
-    def restart(self, lost: Iterable[int]) -> None:
-        """End these, start and build all that are missing, and link everybody anew."""
+        def look() -> None:
+            self._feel_the_pulse()
+            watch()
+
+        return Question(calls, self.router, self._tell_to_stop, self._diagnosed, told, look).answers()
+
+    def restart(self, lost: Iterable[int]) -> str:
+        """End these, start and build all that are missing, and link everybody anew; what is other than before."""
+        remark = self._ray_again()
         for number in lost:
             self._end(number)
+        if not self._placement.hold(settle=self._repack and bool(self._where)):
+            remark = self._make_do()
         for number in range(len(self.router.routes)):
             if number not in self.handles:
-                self.handles[number] = self._placement.start(number, Agent, number, self._links, self._terms)
+                self.handles[number] = self._start(number)
         fresh = [number for number in self.handles if number not in self._built]
         tell(f"starting {len(fresh)} actors")
-        self._where |= self.ask(lambda actor, number: actor.where.remote(), fresh, "actors have started", heed_now)
+        watch = self._watch_for_room()
+        self._where |= self.ask(lambda actor, number: actor.where.remote(), fresh, "actors have started", watch)
         self.ask(self._build, fresh, "actors have what their agents own", heed_now)
         self._built |= set(fresh)
         tell("linking neighbours")
         self._connect(self._listen())
         tell("")
+        return remark
 
     def close(self) -> None:
-        """End all of them."""
+        """End all of them, and give their room back."""
+        if not self._pulse.lost:
+            self._end_all()
+            self._placement.release()
+
+    def _start(self, number: int) -> Any:
+        hosted = self.router.hosted(number)
+        return self._placement.start(number, hosted, Agent, number, self._links, self._terms, self.router.named(number))
+
+    def _sent_once(self) -> Any:
+        """What all actors need, in Ray's hands."""
+        plan = self._plan
+        world = {"network": plan.topology.network, "constraint": plan.problem.constraint, "start": plan.start}
+        return ray.put(world)
+
+    def _watch_for_room(self) -> Callable[[], None]:
+        """While actors start: where their room is lost meanwhile, begin again, and wait for it or do without."""
+        waiting = self._placement.waiting()
+
+        def watch() -> None:
+            heed_now()
+            if self._placement.lent:
+                waiting.look()
+            elif waiting.seconds > ROOM_SECONDS and not self._placement.held:
+                raise ActorsBroken(set(), "the room of some actors was lost while they started")
+
+        return watch
+
+    def _make_do(self) -> str:
+        """All agents on as many actors as there is room for now."""
+        self._end_all()
+        self._placement = self._placement.smaller()
+        while not self._placement.hold(settle=True):  # somebody else was quicker
+            self._placement = self._placement.smaller()
+        sizes = block_sizes("auto", self._plan.topology.m, self._placement.actors)
+        self.router = Router(self._plan.topology, sizes, self._plan.conditions is not None)
+        self._where.clear()
+        return f"all agents now live on {len(sizes)} actor{'s' if len(sizes) > 1 else ''}"
+
+    def _feel_the_pulse(self) -> None:
+        """A Ray that is gone answers nothing, and ends this process in the end."""
+        if gone := self._pulse.lost:
+            if own_ray() is None:
+                raise RayLost(f"the Ray that this run uses is gone: {gone}")
+            raise ActorsBroken(set(self.handles), f"Ray was lost with all agents: {gone}")
+
+    def _ray_again(self) -> str:
+        """A new Ray where the one of this process's own is gone."""
+        own = own_ray()
+        if own is None or not self._pulse.lost:
+            return ""
+        self.handles.clear()
+        self._built.clear()
+        self._where.clear()
+        self._placement.forget()
+        own.again()
+        self._pulse, self._world = Pulse(), self._sent_once()
+        return "a new Ray was started"
+
+    def _end_all(self) -> None:
         for number in list(self.handles):
             self._end(number)
 

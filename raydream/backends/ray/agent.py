@@ -62,11 +62,15 @@ def failing_by_value(
 class Agent:
     """A plain class, made remote where actors are created. It knows its own shards and nothing of the others'."""
 
-    def __init__(self, number: int, links: type[Links], terms: Terms) -> None:
+    def __init__(self, number: int, links: type[Links], terms: Terms, called: str = "") -> None:
         threadpool_limits(1, "blas")  # threaded sums have other bits
-        self.number = number
+        self.number, self._called = number, called
         self.links = links(number, terms)
         self._ledger = Ledger()
+
+    def __repr__(self) -> str:
+        """As Ray's dashboard and logs show it."""
+        return f"Agent({self._called or f'actor {self.number}'})"
 
     def where(self) -> Whereabouts:
         """The node and process that host this actor."""

@@ -1,9 +1,11 @@
 """The Ray backend's settings, and how a run begins on it."""
 
 import contextlib
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from raydream.backends.allocator import give_back_freed_memory
@@ -11,12 +13,13 @@ from raydream.backends.protocol import Plan
 from raydream.backends.ray.links import LINKS
 from raydream.backends.ray.routing import Packing, Router, block_sizes
 from raydream.backends.workers import cpus
-from raydream.checks import choice, number, positive, whole
+from raydream.checks import choice, not_negative, positive, whole
 
 if TYPE_CHECKING:
     from raydream.backends.ray.session import RaySession
 
 PLACEMENTS = ("spread", "one-per-node")
+LOSSES = ("wait", "repack")
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,14 @@ class RayBackend:
     address           a running Ray ("auto", "host:port"); by default $RAY_ADDRESS, else a Ray of the run's own
     placement         "spread" over the nodes, or "one-per-node"
     cpus_per_actor    CPUs that Ray reserves for each actor on a cluster
-    patience          seconds that an actor waits for a neighbour before the run is reported as hanging
+    patience          seconds without progress before a run gives up: an actor waits so long for a neighbour before
+                      the run is reported as hanging, and the run so long for room on its cluster
+    on_loss           where room for actors is lost: "wait" for it, or "repack" all agents onto what is left
+    autoscale         whether the cluster grows when it is asked to: what it lacks is then waited for, not refused
+    num_gpus          GPUs for each actor
+    resources         further resources of the cluster's nodes for each actor, by name
+    labels            labels that a node must have to host an actor
+    log               a file for what actors print, on whatever node; by default it is not kept
     """
 
     name: ClassVar[str] = "ray"
@@ -40,18 +50,29 @@ class RayBackend:
     placement: str = "spread"
     cpus_per_actor: float = 1.0
     patience: float = 300.0
+    on_loss: str = "wait"
+    autoscale: bool = False
+    num_gpus: float = 0.0
+    resources: Mapping[str, float] | None = None
+    labels: Mapping[str, str] | None = None
+    log: str | None = None
 
     def __post_init__(self) -> None:
         block_sizes(self.agents_per_actor, *_sample(self.agents_per_actor))
         choice("links", self.links, LINKS)
         choice("placement", self.placement, PLACEMENTS)
-        if number("cpus_per_actor", self.cpus_per_actor) < 0:
-            raise ValueError(f"`cpus_per_actor` must not be negative; got {self.cpus_per_actor!r}.")
+        choice("on_loss", self.on_loss, LOSSES)
+        not_negative("cpus_per_actor", self.cpus_per_actor)
+        not_negative("num_gpus", self.num_gpus)
         positive("patience", self.patience)
+        for name, amount in (self.resources or {}).items():
+            positive(f"resources[{name!r}]", amount)
 
     def open(self, plan: Plan) -> "RaySession":
         """Attach to Ray and start the actors."""
-        from raydream.backends.ray.placement import Placement, cluster_cpus
+        from raydream.backends.ray.cluster.logs import logged
+        from raydream.backends.ray.cluster.needs import Needs, cluster_cpus
+        from raydream.backends.ray.placement import Placement
         from raydream.backends.ray.sending import check_sendable
         from raydream.backends.ray.session import RaySession
 
@@ -63,7 +84,11 @@ class RayBackend:
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.shared(m))
             sizes = block_sizes(self.agents_per_actor, m, int(cluster_cpus()))
-            placement = Placement(len(sizes), self.placement, self.cpus_per_actor)
+            needs = Needs(self.cpus_per_actor, self.num_gpus, self.resources or {}, self.labels or {})
+            run = secrets.token_hex(3)
+            placement = Placement(len(sizes), self.placement, needs, run, self.patience, self.autoscale)
+            if self.log is not None:
+                stack.enter_context(logged(Path(self.log), run))
             release = stack.pop_all().close
         try:
             return RaySession(
@@ -73,6 +98,8 @@ class RayBackend:
                 self.links,
                 self.patience,
                 release,
+                repack=self.on_loss == "repack",
+                run=run,
             )
         except BaseException:
             release()
@@ -83,13 +110,18 @@ class RayBackend:
         packing = self.agents_per_actor if isinstance(self.agents_per_actor, int | str) else list(self.agents_per_actor)
         settings: dict[str, Any] = {"agents_per_actor": packing, "links": self.links, "placement": self.placement}
         settings |= {"cpus_per_actor": self.cpus_per_actor, "patience": self.patience}
+        later = ("on_loss", "autoscale", "num_gpus", "resources", "labels")  # said only where they are chosen
+        chosen = {name: getattr(self, name) for name in later}
+        settings |= {name: value for name, value in chosen.items() if value != getattr(RayBackend, name)}
         return {"name": self.name, **settings, **({} if self.address is None else {"address": self.address})}
 
     def shared(self, agents: int) -> AbstractContextManager[None]:
         """One Ray for all runs, with room for the actors of the largest."""
         from raydream.backends.ray.runtime import attached
 
-        return attached(self.address, max(1, len(block_sizes(self.agents_per_actor, agents, cpus()))))
+        more: dict[str, Any] = {} if self.num_gpus == 0 else {"num_gpus": None}  # as many as there are
+        more |= {} if self.log is None else {"log_to_driver": True}
+        return attached(self.address, max(1, len(block_sizes(self.agents_per_actor, agents, cpus()))), **more)
 
     def for_agents(self, agents: int) -> "RayBackend":
         """The same; sizes that are listed for another number of agents give way to one agent each."""

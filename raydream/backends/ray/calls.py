@@ -1,7 +1,7 @@
 """One question to several actors: their answers, or what their failures mean."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import ray
@@ -64,7 +64,8 @@ class Question:
                 break
             for reference in done:
                 self._take(reference)
-            self._tell()
+            if done:
+                self._tell()
             if (self._lost or self._failures) and self._deadline is None:
                 self._call_off()
         self._judge()
@@ -115,12 +116,18 @@ class Question:
                 failure.error.add_note("on the actor:\n" + failure.trace)
                 raise failure.error
         if self._hang is not None and not self._lost - self._hang.silent:
+            if self._hang.mute:  # stopped, or cut off: whoever only thinks for long would answer
+                raise ActorsBroken(set(self._hang.mute), f"{self._named(self._hang.mute)} did not answer any more")
             raise AgentsHang(self._hang.sentence)
         if self._lost:
-            agents = [str(agent) for number in sorted(self._lost) for agent in self._router.hosted(number)]
-            raise ActorsBroken(self._lost, f"lost agent{'s' if len(agents) > 1 else ''} {', '.join(agents)}")
+            raise ActorsBroken(self._lost, f"lost {self._named(self._lost)}")
         if self._failures:
             raise ActorsBroken(set(), str(next(iter(self._failures.values())).error))
+
+    def _named(self, numbers: Iterable[int]) -> str:
+        """The agents of some actors."""
+        agents = [str(agent) for number in sorted(numbers) for agent in self._router.hosted(number)]
+        return f"agent{'s' if len(agents) > 1 else ''} {', '.join(agents)}"
 
 
 def _cause(error: RayError) -> str:

@@ -17,10 +17,11 @@ ANSWER_SECONDS = 10.0  # how long an actor may take to say for whom it waits
 
 @dataclass(frozen=True)
 class Hang:
-    """A sentence about it, and the actors that it was traced to."""
+    """A sentence about it, the actors that it was traced to, and those of them that do not even answer Ray."""
 
     sentence: str
     silent: frozenset[int]
+    mute: frozenset[int] = frozenset()
 
 
 def diagnosed(handles: Mapping[int, Any], failures: Mapping[int, Failure], router: Router, patience: float) -> Hang:
@@ -34,7 +35,8 @@ def diagnosed(handles: Mapping[int, Any], failures: Mapping[int, Failure], route
         for number, those in waiting.items()
     )
     slow = " and ".join(router.named(number) for number in silent) or "nobody in particular"
-    return Hang(f"no progress for {patience:g} s: {lines}. Silent: {slow}.", frozenset(silent))
+    sentence = f"no progress for {patience:g} s: {lines}. Silent: {slow}."
+    return Hang(sentence, frozenset(silent), frozenset(silent) - waits.keys())
 
 
 def _told(failures: Mapping[int, Failure]) -> dict[int, tuple[int, ...]]:

@@ -1,6 +1,7 @@
 """Going on, whatever happens: where actors are lost, everybody rolls back to the last snapshot and does again what
 had been done since."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -12,7 +13,8 @@ from raydream.errors import ActorsBroken, AgentsLost
 
 T = TypeVar("T")
 
-ATTEMPTS = 5  # failures in a row, without a finished block between them, before the run is given up
+ATTEMPTS = 5  # failures in a row without progress between them, and
+STUBBORN = 60.0  # seconds (or the patience, if that is less) since the first of them, before the run is given up
 
 
 class Recovering:
@@ -21,14 +23,15 @@ class Recovering:
     recoveries  what happened
     """
 
-    def __init__(self, actors: Actors) -> None:
+    def __init__(self, actors: Actors, patience: float = STUBBORN) -> None:
         self.recoveries: list[Recovery] = []
         self._actors = actors
         self._last: Snapshot | None = None  # where to roll back to; None is before `init`
         self._paid = Ledger()  # before the actors began to count
         self._coins: list[bool] = []  # flipped since the last snapshot
         self._at = -1  # iterations that the agents have done; -1 is before `init`
-        self._failures = 0
+        self._failures, self._since = 0, 0.0  # without progress, and when the first of them was
+        self._stubborn = min(STUBBORN, patience)
         self._persist(lambda: None)
 
     def init(self, collect: Names) -> Snapshot:
@@ -52,7 +55,7 @@ class Recovering:
 
         def whole() -> Snapshot:
             self._catch_up()
-            return gathered(self._actors.ask(lambda actor, _: actor.snapshot.remote()), self._paid)
+            return self._whole()
 
         self._last, self._coins = self._persist(whole), []
         return self._last
@@ -68,16 +71,28 @@ class Recovering:
         while True:
             try:
                 if broken or not self._actors.complete:
-                    self._actors.restart(broken.lost if broken else ())
+                    self._remark(self._actors.restart(broken.lost if broken else ()))
                     self._roll_back()
                     broken = None
                 return action()
             except ActorsBroken as error:
                 broken = error
-                self._failures += 1
                 self._note(error)
-                if self._failures >= ATTEMPTS:
-                    raise AgentsLost(f"actors were lost {ATTEMPTS} times in a row; the last time: {error}") from None
+                self._count(error)
+
+    def _count(self, error: ActorsBroken) -> None:
+        """Give up where failures come one upon the other for long; those between which the run gets on do not count."""
+        now = time.monotonic()
+        self._since = now if self._failures == 0 else self._since
+        self._failures += 1
+        if self._failures >= ATTEMPTS and now - self._since >= self._stubborn:
+            times = f"{self._failures} times in a row, without progress for {now - self._since:.0f} s"
+            raise AgentsLost(f"actors were lost {times}; the last time: {error}") from None
+
+    def _remark(self, remark: str) -> None:
+        """What else is to be said of the last recovery."""
+        if remark and self.recoveries:
+            self.recoveries[-1]["reason"] += f"; {remark}"
 
     def _note(self, broken: ActorsBroken) -> None:
         """What the result will say of this."""
@@ -105,13 +120,17 @@ class Recovering:
         self._at = last.iteration
 
     def _catch_up(self) -> None:
-        """After a roll-back: do again what had been done since the snapshot."""
+        """After a roll-back: do again what had been done since the snapshot, and keep it, lest it be lost once more."""
         if self._at < 0:
             self._begin(())
         base = 0 if self._last is None else self._last.iteration
         done = self._at - base
         if done < len(self._coins):
             self._step(self._at, self._coins[done:], None, ())
+            self._last, self._coins, self._failures = self._whole(), [], 0
+
+    def _whole(self) -> Snapshot:
+        return gathered(self._actors.ask(lambda actor, _: actor.snapshot.remote()), self._paid)
 
     def _begin(self, collect: Names) -> Snapshot:
         begun = gathered(self._actors.ask(lambda actor, _: actor.init.remote(collect)), self._paid)

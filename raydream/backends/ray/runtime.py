@@ -59,7 +59,7 @@ def attached(address: str | None, cpus: int, **more: Any) -> Iterator[None]:
     named = address or os.environ.get("RAY_ADDRESS")
     if named:
         tell(f"joining Ray at {named}")
-        with joined(named):
+        with joined(named, bool(more.get("log_to_driver"))):
             yield
         return
     own = OwnRay(cpus, more)
@@ -137,14 +137,12 @@ def _start(cpus: int, folder: Path, more: Mapping[str, Any]) -> None:
         ray.init(
             address="local",
             num_cpus=cpus,
-            num_gpus=0,
             object_store_memory=_store_size(),
             include_dashboard=False,
-            log_to_driver=False,
             configure_logging=False,
             logging_level=logging.ERROR,
             _temp_dir=str(folder),
-            **more,
+            **{"num_gpus": 0, "log_to_driver": False, **more},
         )
 
 

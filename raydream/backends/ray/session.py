@@ -1,10 +1,11 @@
 """A run on actors: blocks of iterations on request, and the actors' end."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from raydream.backends.protocol import Keep, Names, Place, Plan, Recovery, Snapshot
 from raydream.backends.ray.actors import Actors
+from raydream.backends.ray.cluster.gauges import Gauges
 from raydream.backends.ray.placement import Placement
 from raydream.backends.ray.recovery import Recovering
 from raydream.backends.ray.routing import Router
@@ -16,16 +17,27 @@ class RaySession:
     """The actors of one run.
 
     release  lets go of Ray when the actors have ended
+    repack   whether to make do with less room where some is lost
+    run      what Ray's metrics call it
     """
 
     def __init__(
-        self, plan: Plan, router: Router, placement: Placement, links: str, patience: float, release: Callable[[], None]
+        self,
+        plan: Plan,
+        router: Router,
+        placement: Placement,
+        links: str,
+        patience: float,
+        release: Callable[[], None],
+        repack: bool = False,
+        run: str = "",
     ) -> None:
         self._release = release
         self._taken = time.monotonic()  # when the last snapshot was
-        self.actors = Actors(plan, router, placement, links, patience)
+        self._gauges = Gauges(run)
+        self.actors = Actors(plan, router, placement, links, patience, repack)
         try:
-            self._agents = Recovering(self.actors)
+            self._agents = Recovering(self.actors, patience)
         except BaseException:
             self.close()
             raise
@@ -60,6 +72,10 @@ class RaySession:
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from this state."""
         self._agents.restore(snapshot)
+
+    def note(self, row: Mapping[str, float]) -> None:
+        """Show what was recorded to whoever watches Ray."""
+        self._gauges.show(row, len(self.recoveries))
 
     def close(self) -> None:
         """End the actors, and Ray if it was started for them."""
