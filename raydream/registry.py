@@ -14,11 +14,20 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
 
     what     what they are, in a word, as errors say it
     entries  name -> thing, or name -> "package.module:attribute", which is imported when it is first asked for
+    whole    a module whose import adds what is listed elsewhere, imported when somebody first looks for anything
     """
 
-    def __init__(self, what: str, entries: Mapping[str, Thing | str] | None = None) -> None:
+    def __init__(self, what: str, entries: Mapping[str, Thing | str] | None = None, whole: str = "") -> None:
         self.what = what
-        self._entries: dict[str, Thing | str] = dict(entries or {})
+        self._known: dict[str, Thing | str] = dict(entries or {})
+        self._whole = whole
+
+    @property
+    def _entries(self) -> dict[str, Thing | str]:
+        if self._whole:
+            whole, self._whole = self._whole, ""
+            import_module(whole)
+        return self._known
 
     def __getitem__(self, name: str) -> Thing:
         entry = self._entries[name]
@@ -38,9 +47,9 @@ class Registry(Mapping[str, Thing], Generic[Thing]):
 
     def add(self, name: str, thing: Thing) -> None:
         """One more, at the end."""
-        if name in self._entries:
+        if name in self._known:
             raise ValueError(f"`{self.what}` {name!r} is there already; choose another name.")
-        self._entries[name] = thing
+        self._known[name] = thing
 
     def find(self, name: object) -> Thing:
         """The thing of this name, or a sentence that lists the names and suggests the nearest."""

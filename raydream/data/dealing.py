@@ -1,8 +1,9 @@
 """Who owns which rows: each split as a list with the row numbers of every agent."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.linalg import LinearOperator, svds
 
 from raydream.types import Array, Indices, Sparse
 
@@ -89,6 +90,8 @@ def widest(features: Array | Sparse) -> Array:
     # Dense rows become sparse ones, so that whatever holds the same numbers gives the same bits.
     data = sparse.csr_array(rows, dtype=np.float64)
     mean, size = np.asarray(data.sum(axis=0)).ravel() / data.shape[0], float(np.sum(data.data**2))
+    from scipy.sparse.linalg import svds  # every actor would pay for it
+
     with threadpool_limits(1, "blas"):
         if size - data.shape[0] * mean @ mean <= 1e-12 * size:  # all rows are alike: any direction will do
             direction = np.ones(data.shape[1])
@@ -102,8 +105,10 @@ def widest(features: Array | Sparse) -> Array:
     return found
 
 
-def _centred(data: Sparse, mean: Array) -> LinearOperator:
+def _centred(data: Sparse, mean: Array) -> Any:
     """The matrix less the mean of its rows, never formed."""
+    from scipy.sparse.linalg import LinearOperator
+
     return LinearOperator(
         data.shape,
         matvec=lambda v: data @ v.ravel() - mean @ v.ravel(),

@@ -15,7 +15,7 @@ Kind = TypeVar("Kind", bound=type[Any])
 Radius = Annotated[Positive | None, "radius of the ball that y is kept in; empty: y is free"]
 
 # Every maker takes the number of agents first, and says what else it takes in its signature.
-PROBLEMS: Registry[Callable[..., Any]] = Registry("problem")
+PROBLEMS: Registry[Callable[..., Any]] = Registry("problem", whole="raydream.problems.everything")
 
 
 def maker(name: str) -> Callable[[Make], Make]:

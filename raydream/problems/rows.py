@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
-from scipy.sparse.linalg import svds
 
 from raydream.checks import real
 from raydream.types import Array, Indices, Sparse
@@ -78,6 +77,8 @@ def spectral_norm(features: Sparse) -> float:
         return float(np.linalg.norm(features.toarray(), 2))
     if not features.count_nonzero():
         return 0.0
+    from scipy.sparse.linalg import svds  # every actor would pay for it
+
     # A plain start such as 1 lies in the kernel of centred features.
     start = np.random.default_rng(0).normal(size=min(features.shape))
     return float(svds(features, k=1, return_singular_vectors=False, v0=start)[0])

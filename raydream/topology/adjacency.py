@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from raydream import checks
 from raydream.types import Indices, Sparse
@@ -74,6 +73,8 @@ def links_of(graph: Any, number: dict[Any, int]) -> Sparse:
 
 
 def first_connected(draw: Callable[[], Sparse], remedy: str) -> Sparse:
+    from scipy.sparse.csgraph import connected_components  # every actor would pay for it
+
     for _ in range(DRAWS):
         graph = draw()
         parts, _ = connected_components(graph, directed=False)

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from raydream.types import Sparse
 
@@ -90,6 +89,8 @@ def _require_columns(W: Sparse) -> None:
 
 
 def _require_strongly_connected(W: Sparse) -> None:
+    from scipy.sparse.csgraph import connected_components  # every actor would pay for it
+
     count, part = connected_components(W, directed=True, connection="strong")
     if count > 1:
         other = int((part != part[0]).argmax())
@@ -100,6 +101,8 @@ def _require_strongly_connected(W: Sparse) -> None:
 
 
 def require_connected(links: Sparse, argument: str) -> None:
+    from scipy.sparse.csgraph import connected_components  # every actor would pay for it
+
     count, part = connected_components(links, directed=False)
     if count > 1:
         sizes = sorted(np.bincount(part).tolist(), reverse=True)

@@ -1,5 +1,7 @@
 """What rounds and blocks cost, counted: Ray calls, bytes laid, copied and sent. Never seconds."""
 
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -138,3 +140,12 @@ class Named:
     def __getattr__(self, name):
         self.asked.append(name)
         return getattr(self.handle, name)
+
+
+def test_an_actor_imports_what_it_needs():
+    """No other problem than its own, and nothing of SciPy that only drivers use: every actor pays for it."""
+    code = "import sys, raydream.backends.ray.agent, raydream.problems.quadratic; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    found = set(done.stdout.split())
+    unwanted = {"pandas", "plotly", "scipy.linalg", "scipy.optimize", "scipy.special", "scipy.sparse.csgraph"}
+    assert not found & (unwanted | {"raydream.problems.everything", "raydream.problems.robust_logistic"})

@@ -204,7 +204,9 @@ def _no_banner() -> Iterator[None]:
     printer: Any = getattr(ray_logging, "stdout_deduplicator", None)
     skipped = getattr(printer, "skip_re", None)
     if hasattr(printer, "skip_re"):
-        printer.skip_re = re.compile("A worker died or was killed|The node with node id|Raylet is terminated")
+        printer.skip_re = re.compile(
+            "A worker died or was killed|The node with node id|Raylet is terminated|worker processes have been started"
+        )
     try:
         yield
     finally:
