@@ -24,9 +24,12 @@ class Ledger:
     bytes: int = 0
     dropped: int = 0
 
-    def bill_round(self, messages: int, bytes: int, dropped: int = 0) -> None:
-        """One round of this many frames, each of so many bytes; an agent alone has nobody to talk to."""
-        if messages + dropped == 0:
+    def bill_round(self, messages: int, bytes: int, dropped: int = 0, idle: bool = False) -> None:
+        """One round of this many frames, each of so many bytes; an agent alone has nobody to talk to.
+
+        idle  whether a round without any is one nevertheless: others talk, and these agents will again
+        """
+        if messages + dropped == 0 and not idle:
             return
         self.dropped += dropped
         self.rounds += 1

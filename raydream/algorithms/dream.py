@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from typing import Annotated, cast
 
+import numpy as np
+
 from raydream.agents import Agents
 from raydream.algorithms.estimators import thinned_page
 from raydream.algorithms.facts import Counting, Facts
@@ -19,12 +21,12 @@ from raydream.algorithms.parameters import (
     Theorem,
     whole_shard_online,
 )
-from raydream.algorithms.state import Tracked
+from raydream.algorithms.state import Pushed, Tracked
 from raydream.parameters import Count, Probability, Whole
 from raydream.problems.protocol import Problem
 from raydream.program import Program
 from raydream.theory.rates import Order, Rate, Term
-from raydream.topology.mixing import Network, mix
+from raydream.topology.mixing import PUSH_SUM, Network, mix, push_sum
 from raydream.types import Array
 
 
@@ -48,7 +50,16 @@ class DREAM(Method):
                 (the offline case)
     K0, K, K_large  rounds of mixing at the start, per iteration, and of the tracker after a large batch
                 (default: 1/sqrt(spectral gap) rounded up, at most 10)
-    mixing, momentum  "fastmix" or "gossip"; FastMix's momentum, "optimal" or "paper"
+    mixing, momentum  "fastmix", "gossip" or "push-sum"; FastMix's momentum, "optimal" or "paper"
+
+    With mixing="push-sum", where links have a direction and need not balance, iterates and trackers have weights p and
+    q, 1 at the start, which are mixed with them in one more column of their frames, and divide them:
+
+        z' = the step above along s_t / q_t,   (u, p_{t+1}) = W^K (p_t z', p_t),   z_{t+1} = u / p_{t+1}
+        (s_{t+1}, q_{t+1}) = W^K (s_t + g_{t+1} - g_t, q_t)
+
+    The trackers' mean stays that of the estimators; with p = 1 and K = 1 it is Push-DIGing (Nedic, Olshevsky, Shi,
+    2017), adapted before combined.
 
     Cost: K0 rounds and b_large SFO per agent at the start; then K + (K_large or K) rounds, and b_large or, for an
     agent that takes part, 2b SFO per agent and iteration.
@@ -78,16 +89,31 @@ class DREAM(Method):
     def init(self, agents: Agents) -> Program:
         Z = agents.start()  # line 3
         G = agents.gradient(Z, self.b_large)  # lines 5 and 6
+        if self.mixing == PUSH_SUM:
+            P = np.ones((len(Z), 1), dtype=Z.dtype)
+            S, Q = yield from push_sum(G, P, self.K0 or 0)
+            return Pushed(Z, G, S, P, Q)
         S = yield from self.mix(G, self.K0, agents)  # line 8
         return Tracked(Z, G, S)
 
     def step(self, s: Tracked, agents: Agents, t: int, coin: bool) -> Program:
+        if self.mixing == PUSH_SUM:
+            return (yield from self.pushed(cast("Pushed", s), agents, coin))
         Z = agents.project(agents.descend_ascend(s.Z, s.S, self.eta, self.gamma))
         Z = yield from self.mix(Z, self.K, agents)  # lines 11 and 12, in the same frames
         b = cast("int | None", self.b)  # settled
         G = thinned_page(agents, Z, s.Z, s.G, coin=coin, b=b, b_large=self.b_large, q=self.q)  # lines 14 to 20
         S = yield from self.mix(s.S + G - s.G, self.K_large if coin else self.K, agents)  # line 23
         return Tracked(Z, G, S)
+
+    def pushed(self, s: Pushed, agents: Agents, coin: bool) -> Program:
+        """A step by push-sum."""
+        Z = agents.project(agents.descend_ascend(s.Z, s.S / s.Q, self.eta, self.gamma))
+        U, P = yield from push_sum(s.P * Z, s.P, self.K or 0)
+        Z, b = U / P, cast("int | None", self.b)
+        G = thinned_page(agents, Z, s.Z, s.G, coin=coin, b=b, b_large=self.b_large, q=self.q)
+        S, Q = yield from push_sum(s.S + G - s.G, s.Q, (self.K_large if coin else self.K) or 0)
+        return Pushed(Z, G, S, P, Q)
 
     def mix(self, V: Array, rounds: int | None, agents: Agents) -> Program:
         return mix(V, rounds or 0, agents.network, self.mixing, self.momentum)

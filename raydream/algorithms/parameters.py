@@ -25,7 +25,8 @@ Root = Annotated[str, one_of((ROOT,))]
 Theorem = Annotated[str, one_of((THEOREM,))]
 Form = Annotated[str, one_of(FORMS), "combine, then adapt (one exchange for both arrays), or adapt, then combine (two)"]
 MultiplierStep = Annotated[Positive, "step of the multiplier that brings the agents' y together"]
-MixingKind = Annotated[str, one_of(MIXINGS), "FastMix, or plain gossip"]
+MixingKind = Annotated[str, one_of(MIXINGS), "FastMix, plain gossip, or push-sum, where links have a direction"]
+SymmetricMixing = Annotated[str, one_of(MIXINGS[:2]), "FastMix, or plain gossip"]
 Momentum = Annotated[str, one_of(MOMENTA), "of FastMix: the classical optimum, or as the paper prints it"]
 
 BATCHES = (64, 128, 256, 512)  # that the DREAM paper's experiments try

@@ -22,6 +22,14 @@ class Tracked:
 
 
 @dataclass
+class Pushed(Tracked):
+    """The same by push-sum: iterates that are de-biased, trackers that keep their sum, and the weights of both."""
+
+    P: Array
+    Q: Array
+
+
+@dataclass
 class Multiplied:
     """Iterates, gradient estimators, trackers of their x part, and the multipliers of agreement on y."""
 

@@ -13,7 +13,8 @@ from raydream.agents.streams import Streams
 from raydream.backends.host import Host
 from raydream.backends.layout import as_sent
 from raydream.backends.protocol import Keep, Names, Place, Plan, Recovery, Snapshot
-from raydream.conditions.medium import Mask, Medium
+from raydream.conditions.loss import Alive
+from raydream.conditions.medium import Medium
 from raydream.conditions.wires import Wires
 from raydream.kernels import Weights
 from raydream.program import parts_of, weighed
@@ -52,7 +53,7 @@ class LocalSession:
         self.recoveries: list[Recovery] = []
         self.places: list[Place] = []
         self._weighed, m = Weights(plan.topology.W.astype(plan.dtype, copy=False)), plan.topology.m
-        network = plan.topology.network
+        network = plan.network
         if plan.conditions is None:
             network = replace(network, at_once=self._rounds)
         agents = Agents(
@@ -65,8 +66,8 @@ class LocalSession:
         )
         self._medium: Medium | None = None
         if plan.conditions is not None:
-            wires = Wires.of(plan.topology.neighbours, range(m), np.arange(m))
-            self._medium = Medium(plan.conditions, wires, plan.topology.W, plan.seed, plan.dtype)
+            wires = Wires.of(plan.wired.neighbours, range(m), np.arange(m))
+            self._medium = Medium(plan.conditions, wires, plan.wired.W, plan.seed, plan.dtype, plan.changing)
             self._carrier = Everywhere(wires)
         self._host = Host(plan.method, agents, self._exchange, self._medium)
         self._edges = sum(len(those) for those in plan.topology.neighbours)
@@ -127,10 +128,10 @@ class Everywhere:
 
     wires: Wires
 
-    def rows(self, said: Array, stamps: Array, alive: Mask | None) -> tuple[Array, Array]:
+    def rows(self, said: Array, stamps: Array, alive: Alive | None) -> tuple[Array, Array]:
         """As they are."""
         return said, stamps
 
-    def links(self, said: Array, stamps: Array, alive: Mask | None) -> tuple[Array, Array]:
+    def links(self, said: Array, stamps: Array, alive: Alive | None) -> tuple[Array, Array]:
         """On each link what was said the other way."""
         return said[self.wires.back], stamps

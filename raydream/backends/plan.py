@@ -1,6 +1,5 @@
 """A run as every backend needs it, put together in one way: completed, found to fit together, settled."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from raydream.algorithms.method import Method, completed, kind_of, parameters_of
+from raydream.backends.surroundings import surroundings
 from raydream.checks import vector, whole
 from raydream.columns.own import Metric, metrics_of
 from raydream.conditions import Conditions
+from raydream.conditions.changing import Changing
 from raydream.constraints import Everything
-from raydream.errors import MixingWarning
 from raydream.problems.completed import complete, dtype_of
 from raydream.problems.protocol import Problem
 from raydream.specs import Spec, spec_of
-from raydream.topology import Topology
+from raydream.topology import Network, Topology
 from raydream.types import Array, Numbers
 
 
@@ -28,6 +28,7 @@ class Plan:
     asked                        the method's parameters as they were given, before it settled the others
     metrics                      what is measured besides the usual columns
     conditions                   of the network and the machines, where they are not ideal
+    changing                     how the network changes from round to round, where it does
     """
 
     problem: Problem
@@ -40,6 +41,7 @@ class Plan:
     asked: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, Metric] = field(default_factory=dict)
     conditions: Conditions | None = None
+    changing: Changing | None = None
 
     @classmethod
     def build(
@@ -65,20 +67,21 @@ class Plan:
         known = (spec_of(problem), spec_of(topology)) if specs is None else specs
         whole_problem = complete(problem)
         check_network(whole_problem, topology)
+        number, begun = whole("seed", seed), checked_start(whole_problem, start)
+        around = surroundings(topology, conditions)
         if conditions is not None:
-            checked_conditions(conditions).check_network(topology.neighbours)
             conditions.check_messages(whole_problem.dim_x + whole_problem.dim_y)
         whole_method = completed(method)
         _check_method(whole_problem, whole_method)
-        settled = whole_method.settled(whole_problem, topology.network)
-        _check_direction(topology, settled, conditions)
-        number, begun = whole("seed", seed), checked_start(whole_problem, start)
+        settled = whole_method.settled(whole_problem, around.network)
+        around.check(settled)
         if warn:
-            _warn_of_mixing(topology, settled)
+            around.warn(settled)
+        changing = None if conditions is None else conditions.changing(topology, number)
         asked, measured = parameters_of(whole_method), metrics_of(problem, metrics)
         return cls(
             whole_problem, topology, settled, number, begun, *known,
-            asked=asked, metrics=measured, conditions=conditions,
+            asked=asked, metrics=measured, conditions=conditions, changing=changing,
         )  # fmt: skip
 
     @property
@@ -87,16 +90,19 @@ class Plan:
         return not all(map(np.array_equal, self.start, checked_start(self.problem, None)))
 
     @property
+    def wired(self) -> Topology:
+        """The network of all links that some round uses."""
+        return self.topology if self.changing is None else self.changing.links
+
+    @property
+    def network(self) -> Network:
+        """What agents know of the network."""
+        return surroundings(self.topology, self.conditions).network
+
+    @property
     def dtype(self) -> Numbers:
         """What states and frames are made of: float64, or float32 where the problem asks for it."""
         return self.start[0].dtype
-
-
-def checked_conditions(conditions: Any) -> Conditions:
-    """Refuse what is none."""
-    if not isinstance(conditions, Conditions):
-        raise TypeError(f"`conditions` must be a raydream.Conditions, or None; got {conditions!r}.")
-    return conditions
 
 
 def check_network(problem: Problem, topology: Any) -> None:
@@ -134,25 +140,6 @@ def _check_method(problem: Problem, method: Method) -> None:
         _check_projection(problem)
 
 
-def _check_direction(topology: Topology, method: Method, conditions: Conditions | None) -> None:
-    """Refuse a method that needs links to go both ways, and loss that would not leave a mean as it is."""
-    if not topology.directed:
-        return
-    sentence = method.refuse_direction(topology.balanced)
-    if sentence:
-        raise ValueError(f"`method` {kind_of(method).__name__} cannot run on {topology.name}: {sentence}")
-    if conditions is not None and conditions.lossy and {one.mixing for one in method.mixings()} != {"push-sum"}:
-        raise ValueError(
-            "`drop` and `asleep` must be left out where links have a direction, unless all mixing is by push-sum: what "
-            'is lost goes back to its sender, and rows no longer sum to 1. Use DREAM(mixing="push-sum").'
-        )
-    if conditions is not None and conditions.compression is not None and (conditions.lossy or not topology.balanced):
-        raise ValueError(
-            "`compression` must be left out where links have a direction and the network does not balance, or messages "
-            "are lost: what is cut off would not leave a mean as it is. Use a directed ring, or links both ways."
-        )
-
-
 def _check_projection(problem: Problem) -> None:
     """A projection must treat rows as it treats each row alone, else runs would depend on where agents live."""
     rows = np.random.default_rng(0).normal(size=(3, problem.dim_y)).astype(dtype_of(problem))
@@ -163,19 +150,3 @@ def _check_projection(problem: Problem) -> None:
             "`constraint.project` must accept rows and give each row the bits it gives that row alone; "
             "loop over the rows if in doubt."
         )
-
-
-def _warn_of_mixing(topology: Topology, method: Method) -> None:
-    """Warn where the operator of K rounds has an eigenvalue outside (-1, 1) off consensus."""
-    if topology.m == 1:
-        return
-    for rounds, mixing, momentum in dict.fromkeys(method.mixings()):
-        low, high = topology.mixing_range(rounds, mixing, momentum)
-        if not (low > -1 and high < 1):
-            warnings.warn(
-                f"{rounds} rounds of {mixing} (momentum {momentum!r}) on {topology.name} have eigenvalues from "
-                f"{low:.3f} to {high:.3f} off consensus, so that disagreement need not shrink; use another `K`, "
-                '`momentum="optimal"`, or `topology.lazy()`.',
-                MixingWarning,
-                stacklevel=4,
-            )

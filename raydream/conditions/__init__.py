@@ -1,4 +1,4 @@
-"""Networks as they are: what gradients and frames take, what is lost, what of it travels; the same draws anywhere."""
+"""Networks as they are: what gradients and frames take, what is lost, what of it travels, what changes by the round."""
 
 from raydream.conditions.codes import QSGD, Float16, Float32, Random, SharedRandom, Sign, Top
 from raydream.conditions.conditions import Conditions

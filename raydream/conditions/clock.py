@@ -58,16 +58,16 @@ class Clock:
         else:
             self.seconds = self.seconds + np.asarray(calls) * self._per_call
 
-    def depart(self, bytes: int, alive: Mask | None = None) -> Array:
+    def depart(self, bytes: int, leaving: Mask | None = None) -> Array:
         """When the frames of each agent are out: the stamps that they carry.
 
-        alive  which links work in this round (default: all)
+        leaving  which of the links that leave these agents work in this round (default: all)
         """
         if not self.wires.links:
             return self.seconds
-        if alive is None:
+        if leaving is None:
             return self.seconds + bytes * self._per_byte
-        degrees = np.bincount(self.wires.ends[0][alive], minlength=len(self._hosted))
+        degrees = np.bincount(self.wires.speakers[leaving], minlength=len(self._hosted))
         out: Array = self.seconds + bytes * np.where(degrees > 0, self._pace(degrees), 0.0)
         return out
 

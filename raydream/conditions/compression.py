@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from raydream.agents.streams import Streams, of_conditions
+from raydream.conditions.changing import Changing
 from raydream.conditions.codes import Bytes, Code
 from raydream.conditions.conditions import Conditions
 from raydream.conditions.wires import Wires
@@ -33,17 +34,26 @@ class Compression:
     Where every message arrives, all neighbours of an agent have heard the same of it: one memory for each column. Where
     links may fail, each link has its own, which moves on when it works.
 
-    W  the rows of the hosted agents, with a column for each of the wires' columns
+    W         the rows of the hosted agents, with a column for each of the wires' columns
+    changing  where it is another in every round
     """
 
-    def __init__(self, conditions: Conditions, wires: Wires, W: Any, seed: int, dtype: Numbers) -> None:
+    def __init__(
+        self,
+        conditions: Conditions,
+        wires: Wires,
+        W: Any,
+        seed: int,
+        dtype: Numbers,
+        changing: Changing | None = None,
+    ) -> None:
         self.code: Code = conditions.compression
         self._wires, self._dtype, self._memory = wires, dtype, conditions.memory
         self._streams = Streams(seed)
         self._iteration = self._round = 0
         self._kept: dict[Place, Array] = {}
         self._drawn: dict[tuple[int, int], Array] = {}
-        self.by_link = bool(conditions.memory) and conditions.lossy
+        self.by_link = bool(conditions.memory) and (conditions.lossy or changing is not None)
         self._receivers, senders = wires.ends
         links = np.arange(len(senders))
         rows = np.arange(len(wires.hosted))
@@ -54,9 +64,14 @@ class Compression:
         own, columns = wires.columns[wires.own], wires.columns
         self._speakers = np.concatenate([own[self._receivers], columns[senders]]) if self.by_link else columns
         self._mine = links if self.by_link else wires.own
-        weights = np.array([W[i, j] for i, j in zip(self._receivers, senders, strict=True)]).astype(dtype)
-        shape = len(rows), len(links)
-        self._weighed = Weights(csr_array((weights, links, np.append(wires.first, len(links))), shape=shape))
+        self._weigh(np.array([W[i, j] for i, j in zip(self._receivers, senders, strict=True)]))
+
+    def _weigh(self, weights: Array) -> None:
+        """Take these for the weights of the links."""
+        links, rows = len(weights), len(self._wires.hosted)
+        ends = np.append(self._wires.first, links)
+        W = csr_array((weights.astype(self._dtype), np.arange(links), ends), shape=(rows, links))
+        self._weighed = Weights(W)
 
     def begin(self, iteration: int) -> None:
         """Key all draws that follow to this iteration."""
@@ -76,8 +91,15 @@ class Compression:
             codes.append(self.code.encode(rows, self._speakers[self._mine], self._draw(number)))
         return np.concatenate(codes, axis=1)
 
-    def decode(self, parts: tuple[Array, ...], codes: Bytes, alive: Mask | None) -> tuple[Array, ...]:
-        """What the hosted agents hear, of the codes of all voices that are known here."""
+    def decode(
+        self, parts: tuple[Array, ...], codes: Bytes, alive: Mask | None, weights: Array | None = None
+    ) -> tuple[Array, ...]:
+        """What the hosted agents hear, of the codes of all voices that are known here.
+
+        weights  of the links in this round, where they are other ones in every round
+        """
+        if weights is not None:
+            self._weigh(weights)
         heard, begin = [], 0
         for number, part in enumerate(parts):
             width = part.shape[1]

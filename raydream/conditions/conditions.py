@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from raydream.checks import not_negative, positive, probability, whole
+from raydream.conditions.changing import Changing, Cycle
 from raydream.conditions.codes import CODES, Code, Random, Top
 from raydream.conditions.distributions import DURATIONS, FAILURES, Bursts, Distribution, Worded, from_words
+from raydream.conditions.schedule import Schedule, schedule_from
+from raydream.topology import Topology
 from raydream.types import Indices
 
 Edge = tuple[int, int, float]  # between two agents, in both directions
@@ -32,6 +35,9 @@ class Conditions:
                       for all), "qsgd-4" (bits for each number), "sign", "float32", "float16"
     memory            whether both ends remember what was heard, and only differences travel; a number is the step
                       towards the neighbours, which is otherwise made small where little travels
+    schedule          how the network changes from round to round: words ("one-peer-exponential", "one-peer-hypercube",
+                      "matchings" or "edge-markovian-0.1-0.5" of the topology's links, "ring,star"), a list of
+                      topologies that take turns, or a function f(round, generator) of yours on the topology's links
 
     Distributions are objects of `raydream.conditions` or words: "exponential-0.001" (mean), "uniform-0.01-0.05",
     "lognormal-0.001-1.5" (median, spread). What is None costs no time. Chances are numbers, or "bursts-0.05-0.5": what
@@ -46,6 +52,7 @@ class Conditions:
     asleep: Any = None
     compression: Any = None
     memory: Any = None
+    schedule: Any = None
 
     def __post_init__(self) -> None:
         settled = {
@@ -58,6 +65,7 @@ class Conditions:
             **{name: _chance(name, getattr(self, name)) for name in ("drop", "asleep")},
             "compression": _compression(self.compression),
             "memory": _memory(self.memory, self.compression),
+            "schedule": schedule_from(self.schedule),
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
@@ -71,6 +79,13 @@ class Conditions:
     def messages_take_time(self) -> bool:
         """Whether a round costs any."""
         return bool(self.latency or self.bandwidth or self.uplink)
+
+    def changing(self, topology: Topology, seed: int) -> Changing | None:
+        """How rounds differ on this network, where they do: by a schedule, or where what is lost has a direction."""
+        if self.schedule is not None:
+            found: Changing = self.schedule.on(topology, seed)
+            return found
+        return Cycle(topology.name, [topology.W]) if self.lossy and topology.directed else None
 
     def check_network(self, neighbours: Sequence[Indices]) -> None:
         """Refuse what does not fit a network: a price for each of other agents, or for links that are not there."""
@@ -191,6 +206,8 @@ def _duration(name: str, value: Any) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, Worded):
         return str(value)
+    if isinstance(value, Schedule):
+        return value.to_json()
     if isinstance(value, tuple):
         return [list(one) if isinstance(one, tuple) else one for one in value]
     return value

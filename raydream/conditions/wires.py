@@ -23,9 +23,12 @@ class Wires:
     pair     the number of each link among the undirected ones, the same for both directions
     pairs    how many of these there are
     width    the most links that an agent of the network has
-    out      how many hear each of the hosted agents
     back     the number of the link the other way, where links go both ways, and
     there    where that one stands among those of its receiver
+    leaving  for each link that begins at one of them, by sender and receiver: its number among all of the network
+    speakers    which of the hosted agents it leaves, and
+    listeners   the agent where it ends
+    out_pair    its number among the undirected ones
     """
 
     agents: int
@@ -39,9 +42,12 @@ class Wires:
     pair: Indices
     pairs: int
     width: int
-    out: Indices
     back: Indices
     there: Indices
+    leaving: Indices
+    speakers: Indices
+    listeners: Indices
+    out_pair: Indices
 
     @classmethod
     def of(cls, neighbours: Sequence[Indices], hosted: Sequence[int], columns: Indices) -> "Wires":
@@ -57,6 +63,8 @@ class Wires:
         back = np.searchsorted(near * len(neighbours) + far, far * len(neighbours) + near)
         ends, pair = np.unique(np.minimum(near, far) * len(neighbours) + np.maximum(near, far), return_inverse=True)
         numbers = np.concatenate([np.arange(begins[i], begins[i + 1]) for i in hosted]).astype(np.int64)
+        order = np.lexsort((near, far))
+        leaving = order[np.isin(far[order], np.asarray(hosted, dtype=np.int64))]
         return cls(
             agents=len(neighbours),
             hosted=tuple(int(i) for i in hosted),
@@ -69,15 +77,29 @@ class Wires:
             pair=pair[numbers].astype(np.int64),
             pairs=len(ends),
             width=int(counts.max()),
-            out=np.bincount(far, minlength=len(neighbours))[np.asarray(hosted, dtype=np.int64)],
             back=back[numbers].astype(np.int64),
             there=(back - begins[far])[numbers].astype(np.int64),
+            leaving=leaving,
+            speakers=np.searchsorted(np.asarray(hosted, dtype=np.int64), far[leaving]),
+            listeners=near[leaving],
+            out_pair=pair[leaving].astype(np.int64),
         )
 
     @property
     def degrees(self) -> Indices:
         """How many each of the hosted agents hears."""
         return np.diff(np.append(self.first, len(self.senders)))
+
+    @property
+    def out(self) -> Indices:
+        """How many hear each of the hosted agents."""
+        return np.bincount(self.speakers, minlength=len(self.hosted))
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether every link has one in the other direction: those that leave are then in the order of those that
+        end."""
+        return 2 * self.pairs == self.links
 
     @property
     def ends(self) -> tuple[Indices, Indices]:

@@ -9,6 +9,7 @@ from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.backends.plan import Plan
 from raydream.columns.own import metrics_again
+from raydream.conditions import Conditions
 from raydream.storage.record import ProblemRecord, RunRecord, TopologyRecord
 from raydream.storage.start import read_start
 from raydream.topology import Topology, from_entries
@@ -21,8 +22,9 @@ def plan_again(
     topology: Topology | None,
     method: Any,
     metrics: Mapping[str, Any] | None = None,
+    conditions: Conditions | None = None,
 ) -> Plan:
-    """The plan of the run in a directory; problem, topology and method as they are given, else as the record says."""
+    """The plan of the run in a directory; its parts as they are given, else as the record says."""
     plan = Plan.build(
         problem_again(folder, record.problem, problem),
         topology_again(folder, record.topology) if topology is None else topology,
@@ -30,7 +32,7 @@ def plan_again(
         seed=record.seed,
         start=read_start(folder),
         metrics=metrics,
-        conditions=record.conditions,
+        conditions=record.conditions if conditions is None else conditions,
     )
     return replace(plan, metrics=metrics_again(plan.metrics, metrics, record.settings.metrics, str(folder)))
 

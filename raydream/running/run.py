@@ -133,6 +133,7 @@ def resume(
     topology: Topology | None = None,
     method: Any = None,
     metrics: Mapping[str, Any] | None = None,
+    conditions: Conditions | None = None,
     on_record: OnRecord | None = None,
     check: bool = True,
     progress: bool | None = None,
@@ -144,6 +145,7 @@ def resume(
     problem, topology, method  needed where run.json cannot say how they were made. A problem that run.json names as
                                "package.module:make" is code: it runs only where `problem` repeats that name
     metrics     as they were given to `run`, where the problem does not bring them itself
+    conditions  as they were, where their schedule is a function of yours
     on_record   as in `run`; hears of the records to come
     check       as in `run`
     """
@@ -151,7 +153,7 @@ def resume(
     read_record(folder)  # or a sentence, before the folder is touched
     with locked(folder):
         before = read_record(folder)
-        plan = plan_again(folder, before, problem, topology, method, metrics)
+        plan = plan_again(folder, before, problem, topology, method, metrics, conditions)
         refuse_wrong(plan.problem, check, plan.start)
         checkpoint = _checkpoint(folder, plan, before)
         settings = replace(before.settings, iterations=_total(before, checkpoint, iterations))

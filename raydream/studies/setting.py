@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from raydream.algorithms.method import Method, completed, facts_of
-from raydream.backends.plan import Plan, check_network, checked_conditions, checked_start
+from raydream.backends.plan import Plan, check_network, checked_start
+from raydream.backends.surroundings import surroundings
 from raydream.columns.own import Metric, metrics_of
 from raydream.conditions import Conditions
 from raydream.errors import InnerMaximumError
@@ -51,8 +52,8 @@ class Setting:
         """Pool the problem only if one of the methods (or classes of methods) will ask for it."""
         whole = complete(problem)
         check_network(whole, topology)
+        surroundings(topology, conditions)
         if conditions is not None:
-            checked_conditions(conditions).check_network(topology.neighbours)
             conditions.check_messages(whole.dim_x + whole.dim_y)
         alone = any(needs_one_machine(method) for method in methods) and whole.agents > 1
         pooled = problem.pooled() if alone and hasattr(problem, "pooled") else None
@@ -69,13 +70,13 @@ class Setting:
     def settled(self, method: Any) -> Method:
         """The method with the parameters filled in that depend on problem and network."""
         problem, topology = self.of(method)
-        return completed(method).settled(complete(problem), topology.network)
+        return completed(method).settled(complete(problem), surroundings(topology, self.conditions).network)
 
     def refusal(self, method: Any) -> str | None:
         """Why a method cannot solve this problem on this network, or None."""
         problem, topology = self.of(method)
-        sentence = completed(method).refuse(complete(problem))
-        return sentence or (completed(method).refuse_direction(topology.balanced) if topology.directed else None)
+        around = surroundings(topology, self.conditions)
+        return completed(method).refuse(complete(problem)) or around.refusal(self.settled(method))
 
     def plan(self, method: Any, seed: int = 0, warn: bool = True) -> Plan:
         """One run."""

@@ -17,6 +17,36 @@ def checked_matrix(W: Any, directed: bool = False) -> Sparse:
 
     directed  whether it may be other than symmetric: then its columns sum to 1, and everybody reaches everybody
     """
+    W = _sparse(W)
+    if directed and not is_symmetric(W):
+        _require_columns(W)
+        _require_strongly_connected(W)
+    else:
+        _require_symmetric(W)
+        _require_stochastic(W)
+        require_connected(W, "W")
+        W = ((W + W.T) / 2).tocsr()
+    W.sort_indices()
+    for part in (W.data, W.indices, W.indptr):
+        part.setflags(write=False)
+    return W
+
+
+def checked_round(W: Any, m: int, when: str) -> Sparse:
+    """The W of one round of a network that changes: columns sum to 1; it need not connect anybody."""
+    try:
+        W = _sparse(W)
+        if W.shape != (m, m):
+            raise ValueError(f"`W` must have a row for each of the {m} agents; got shape {W.shape}.")
+        _require_columns(W)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{when}: {error}") from None
+    W.sort_indices()
+    return W
+
+
+def _sparse(W: Any) -> Sparse:
+    """W as a CSR array of its own, square and finite."""
     try:
         if np.iscomplexobj(W):
             raise TypeError
@@ -30,17 +60,6 @@ def checked_matrix(W: Any, directed: bool = False) -> Sparse:
         raise ValueError(f"`W` must be finite; {_first(W, ~np.isfinite(W.data))}.")
     W.data[np.abs(W.data) <= ROUNDING] = 0.0
     W.eliminate_zeros()
-    if directed and not is_symmetric(W):
-        _require_columns(W)
-        _require_strongly_connected(W)
-    else:
-        _require_symmetric(W)
-        _require_stochastic(W)
-        require_connected(W, "W")
-        W = ((W + W.T) / 2).tocsr()
-    W.sort_indices()
-    for part in (W.data, W.indices, W.indptr):
-        part.setflags(write=False)
     return W
 
 

@@ -11,7 +11,8 @@ from raydream.kernels import accelerate
 from raydream.program import Program, perform
 from raydream.types import Array
 
-METHODS = ("fastmix", "gossip", "push-sum")
+PUSH_SUM = "push-sum"
+METHODS = ("fastmix", "gossip", PUSH_SUM)
 MOMENTA = ("optimal", "paper")
 
 

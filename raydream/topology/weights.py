@@ -22,8 +22,7 @@ def weighed(name: str, graph: Sparse, self_weight: float | None, weights: str) -
             raise ValueError(f"Give `self_weight` or `weights`, not both; got {self_weight!r} and {weights!r}.")
         return Topology(_lazy_walk(name, graph, degrees, self_weight), name)
     if weights == "metropolis":
-        i, j = graph.tocoo().coords
-        return Topology(_completed(_like(graph, 1 / (1 + np.maximum(degrees[i], degrees[j])))), name)
+        return Topology(metropolis(graph), name)
     uniform = Topology(_completed(graph / (1 + degrees.max())), name)
     if weights == "max-degree" or uniform.m == 1:
         return uniform
@@ -38,6 +37,12 @@ def weighed(name: str, graph: Sparse, self_weight: float | None, weights: str) -
             '(Assumption 2.5d); use `weights="metropolis"`.'
         )
     return Topology(W, name)
+
+
+def metropolis(graph: Sparse) -> Sparse:
+    """1 / (1 + the larger degree) on every link, and the rest at home; the graph need not be connected."""
+    degrees, (i, j) = graph.sum(axis=1), graph.tocoo().coords
+    return _completed(_like(graph, 1 / (1 + np.maximum(degrees[i], degrees[j]))))
 
 
 def weighed_directed(name: str, links: Sparse, weights: str | None) -> Topology:

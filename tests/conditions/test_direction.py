@@ -109,7 +109,7 @@ def test_direction_has_the_same_bits_everywhere(way, expected, tmp_path):
 
 @pytest.mark.usefixtures("shared_ray")
 def test_long_frames_reach_those_that_never_answer():
-    """On a ring nobody hears whom it speaks to: no memory is shared, and frames of 16 KB come as they are."""
+    """On a directed ring nobody hears whom it speaks to, and frames of 16 KB come as they are."""
     problem, settings = game(samples=2, dim_x=1500, dim_y=600), dict(iterations=6, record_every=6, method=METHOD)
     ideal = run(RING, problem=problem, **settings)
     assert_same_bits(run(RING, problem=problem, backend="ray", **settings), ideal)

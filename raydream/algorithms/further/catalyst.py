@@ -7,7 +7,7 @@ from raydream.agents import Agents
 from raydream.algorithms.dream import DREAM
 from raydream.algorithms.estimators import thinned_page
 from raydream.algorithms.facts import Counting, Facts
-from raydream.algorithms.parameters import ProximalWeight, StageLength
+from raydream.algorithms.parameters import ProximalWeight, StageLength, SymmetricMixing
 from raydream.algorithms.state import Tracked
 from raydream.program import Program
 from raydream.types import Array
@@ -38,7 +38,7 @@ class CatalystDREAM(DREAM):
     q           probability that an agent takes part in a correction
     b, b_large  small and large batch, as in DREAM
     K0, K, K_large  rounds of mixing, as in DREAM
-    mixing, momentum  as in DREAM
+    mixing, momentum  as in DREAM, without push-sum
     prox        weight of the proximal term (twice the smoothness in the one-machine analysis)
     T           iterations between two moves of the anchor
 
@@ -53,6 +53,7 @@ class CatalystDREAM(DREAM):
     claimed. Stages have a fixed length, and the anchor is not extrapolated.
     """
 
+    mixing: SymmetricMixing = "fastmix"
     prox: ProximalWeight = 1.0
     T: StageLength = 20
 

@@ -121,7 +121,7 @@ class Actors:
     def _sent_once(self) -> Any:
         """What all actors need, in Ray's hands."""
         plan = self._plan
-        world = {"network": plan.topology.network, "constraint": plan.problem.constraint, "start": plan.start}
+        world = {"network": plan.network, "constraint": plan.problem.constraint, "start": plan.start}
         return ray.put(world)
 
     def _watch_for_room(self) -> Callable[[], None]:

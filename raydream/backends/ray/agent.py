@@ -93,7 +93,8 @@ class Agent:
         self._route = route
         self._medium: Medium | None = None
         if conditions is not None and route.wires is not None:
-            self._medium = Medium(conditions, route.wires, route.W, seed, world["start"][0].dtype)
+            dtype = world["start"][0].dtype
+            self._medium = Medium(conditions, route.wires, route.W, seed, dtype, route.changing)
         agents = Agents(route.hosted, shards, streams=Streams(seed), **world)
         self._host = Host(method, agents, self._exchange, self._medium)
         self._neighbourhood = Neighbourhood(route, self.links, agents.dtype)

@@ -80,6 +80,7 @@ class RayBackend:
         check_sendable("problem.local(0)", plan.problem.local(0))
         check_sendable("method", plan.method)
         check_sendable("problem.constraint", plan.problem.constraint)
+        check_sendable("conditions.schedule", plan.changing)
         m = plan.topology.m
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.shared(m))
@@ -93,7 +94,7 @@ class RayBackend:
         try:
             return RaySession(
                 plan,
-                Router(plan.topology, sizes, plan.conditions is not None),
+                Router(plan.wired, sizes, plan.conditions is not None, plan.changing),
                 placement,
                 self.links,
                 self.patience,

@@ -6,7 +6,7 @@ import numpy as np
 
 from raydream.backends.ray.links import Links
 from raydream.backends.ray.routing import Route
-from raydream.conditions.medium import Mask
+from raydream.conditions.loss import Alive
 from raydream.types import Array
 
 
@@ -17,7 +17,7 @@ class Carrier:
     frames: Links
     route: Route
 
-    def rows(self, said: Array, stamps: Array, alive: Mask | None) -> tuple[Array, Array]:
+    def rows(self, said: Array, stamps: Array, alive: Alive | None) -> tuple[Array, Array]:
         """Rows and stamps of all columns. Stamps go before the rows, and are billed to nobody."""
         route, columns = self.route, len(self.route.columns)
         says, hears = (route.says, route.hears) if alive is None else route.over(alive)
@@ -32,7 +32,7 @@ class Carrier:
             stamped[hears[peer]] = theirs
         return stack, stamped
 
-    def links(self, said: Array, stamps: Array, alive: Mask | None) -> tuple[Array, Array]:
+    def links(self, said: Array, stamps: Array, alive: Alive | None) -> tuple[Array, Array]:
         """What was said the other way on each link, and the stamps of all columns; every row has its stamp.
 
         Both ends take the links between two actors in the order of sender and receiver.
@@ -40,7 +40,7 @@ class Carrier:
         wires, hosts = self.route.wires, self.route.hosts
         assert wires is not None and hosts is not None
         receivers, senders = wires.ends
-        works = np.ones(len(senders), dtype=np.bool_) if alive is None else alive
+        works = np.ones(len(senders), dtype=np.bool_) if alive is None else alive.arriving
         heard, stamped = np.zeros_like(said), np.zeros(len(wires.columns))
         stamped[wires.own] = stamps
         near = np.flatnonzero(hosts == self.frames.me)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from raydream.checks import whole
+from raydream.conditions.changing import Changing
+from raydream.conditions.loss import Alive
 from raydream.conditions.wires import Wires
 from raydream.topology import Topology
 from raydream.types import Indices
@@ -25,8 +27,10 @@ class Route:
     says      for each actor that hears it, the rows (among its own) that this actor sends it
     hears     for each actor that it hears, the places (among the columns) of the rows it receives
     messages  directed edges that end at its agents: the logical messages of a round, packed or not
-    wires     the links that end at its agents, and
-    hosts     for each of them the actor that hosts its sender; None where there are no conditions
+    wires     the links at its agents, and
+    hosts     for each of those that end here the actor that hosts its sender, and
+    ears      for each of those that leave the actor that hosts its receiver; None where there are no conditions
+    changing  how the network changes from round to round, where it does
     """
 
     hosted: tuple[int, ...]
@@ -38,29 +42,32 @@ class Route:
     messages: int
     wires: Wires | None = None
     hosts: Indices | None = None
+    ears: Indices | None = None
+    changing: Changing | None = None
 
     @property
     def peers(self) -> set[int]:
         """The actors with which it is linked."""
         return {*self.says, *self.hears}
 
-    def over(self, alive: Any) -> tuple[dict[int, Indices], dict[int, Indices]]:
+    def over(self, alive: Alive) -> tuple[dict[int, Indices], dict[int, Indices]]:
         """What is said to and heard from each neighbouring actor in a round in which only some of the wires work."""
-        assert self.wires is not None and self.hosts is not None
-        receivers, senders = self.wires.ends
-        busy = {peer: alive & (self.hosts == peer) for peer in self.says}
-        used = {peer: links for peer, links in busy.items() if links.any()}
+        assert self.wires is not None and self.hosts is not None and self.ears is not None
+        says = {peer: np.unique(self.wires.speakers[alive.leaving & (self.ears == peer)]) for peer in self.says}
+        hears = {peer: np.unique(self.wires.senders[alive.arriving & (self.hosts == peer)]) for peer in self.hears}
         return (
-            {peer: np.unique(receivers[links]) for peer, links in used.items()},
-            {peer: np.unique(senders[links]) for peer, links in used.items()},
+            {peer: rows for peer, rows in says.items() if len(rows)},
+            {peer: places for peer, places in hears.items() if len(places)},
         )
 
 
 class Router:
     """The topology cut into blocks of consecutive agents, one block per actor."""
 
-    def __init__(self, topology: Topology, sizes: Sequence[int], clocked: bool = False) -> None:
-        self._clocked = clocked
+    def __init__(
+        self, topology: Topology, sizes: Sequence[int], clocked: bool = False, changing: Changing | None = None
+    ) -> None:
+        self._clocked, self._changing = clocked, changing
         self.bounds = np.concatenate([[0], np.cumsum(sizes)])
         self.host_of = np.repeat(np.arange(len(sizes)), sizes)
         self.routes = [self._route(topology, number) for number in range(len(sizes))]
@@ -99,6 +106,8 @@ class Router:
             messages=sum(len(topology.neighbours[i]) for i in hosted),
             wires=wires,
             hosts=None if wires is None else self.host_of[columns[wires.senders]],
+            ears=None if wires is None else self.host_of[wires.listeners],
+            changing=self._changing,
         )
 
 

@@ -51,6 +51,7 @@ def conditions() -> dict[str, str]:
         "asleep": "an agent sleeps",
         "compression": "what of a message travels",
         "memory": "memory (true, or a step)",
+        "schedule": "how links change",
     }
 
 

@@ -114,7 +114,10 @@ def _conditions(said: Mapping[str, str]) -> list[str]:
     """Of the network and the machines, as name=value: numbers, or words such as exponential-0.001."""
     pairs = [f"{name}={value}" for name in conditions() if (value := said.get(f"condition.{name}", ""))]
     for name, value in (pair.split("=", 1) for pair in pairs):
-        if not REAL.fullmatch(value) and not WORDS.fullmatch(value):
+        if name == "schedule":
+            if ":" in value:
+                raise ValueError(f"`schedule` must be words such as one-peer-exponential; got {value!r}.")
+        elif not REAL.fullmatch(value) and not WORDS.fullmatch(value):
             raise ValueError(f"`{name}` must be a number, or words such as exponential-0.001; got {value!r}.")
     conditions_from(specs.parse_parameters("condition", pairs))
     return pairs
