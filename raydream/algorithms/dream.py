@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 
@@ -90,30 +90,19 @@ class DREAM(Method):
         Z = agents.start()  # line 3
         G = agents.gradient(Z, self.b_large)  # lines 5 and 6
         if self.mixing == PUSH_SUM:
-            P = np.ones((len(Z), 1), dtype=Z.dtype)
-            S, Q = yield from push_sum(G, P, self.K0 or 0)
-            return Pushed(Z, G, S, P, Q)
+            return (yield from begin_to_push(Z, G, self.K0))
         S = yield from self.mix(G, self.K0, agents)  # line 8
         return Tracked(Z, G, S)
 
     def step(self, s: Tracked, agents: Agents, t: int, coin: bool) -> Program:
         if self.mixing == PUSH_SUM:
-            return (yield from self.pushed(cast("Pushed", s), agents, coin))
+            return (yield from push(s, agents, self, coin))
         Z = agents.project(agents.descend_ascend(s.Z, s.S, self.eta, self.gamma))
         Z = yield from self.mix(Z, self.K, agents)  # lines 11 and 12, in the same frames
         b = cast("int | None", self.b)  # settled
         G = thinned_page(agents, Z, s.Z, s.G, coin=coin, b=b, b_large=self.b_large, q=self.q)  # lines 14 to 20
         S = yield from self.mix(s.S + G - s.G, self.K_large if coin else self.K, agents)  # line 23
         return Tracked(Z, G, S)
-
-    def pushed(self, s: Pushed, agents: Agents, coin: bool) -> Program:
-        """A step by push-sum."""
-        Z = agents.project(agents.descend_ascend(s.Z, s.S / s.Q, self.eta, self.gamma))
-        U, P = yield from push_sum(s.P * Z, s.P, self.K or 0)
-        Z, b = U / P, cast("int | None", self.b)
-        G = thinned_page(agents, Z, s.Z, s.G, coin=coin, b=b, b_large=self.b_large, q=self.q)
-        S, Q = yield from push_sum(s.S + G - s.G, s.Q, (self.K_large if coin else self.K) or 0)
-        return Pushed(Z, G, S, P, Q)
 
     def mix(self, V: Array, rounds: int | None, agents: Agents) -> Program:
         return mix(V, rounds or 0, agents.network, self.mixing, self.momentum)
@@ -136,6 +125,23 @@ class DREAM(Method):
 
     def refuse(self, problem: Problem) -> str | None:
         return whole_shard_online(problem, b=self.b, b_large=self.b_large)
+
+
+def begin_to_push(Z: Array, G: Array, rounds: int | None) -> Program:
+    """The first state of DREAM by push-sum: equal weights."""
+    P = np.ones((len(Z), 1), dtype=Z.dtype)
+    S, Q = yield from push_sum(G, P, rounds or 0)
+    return Pushed(Z, G, S, P, Q)
+
+
+def push(s: Any, agents: Agents, dream: DREAM, coin: bool) -> Program:
+    """A step of DREAM by push-sum."""
+    Z = agents.project(agents.descend_ascend(s.Z, s.S / s.Q, dream.eta, dream.gamma))
+    U, P = yield from push_sum(s.P * Z, s.P, dream.K or 0)
+    Z, b = U / P, cast("int | None", dream.b)
+    G = thinned_page(agents, Z, s.Z, s.G, coin=coin, b=b, b_large=dream.b_large, q=dream.q)
+    S, Q = yield from push_sum(s.S + G - s.G, s.Q, (dream.K_large if coin else dream.K) or 0)
+    return Pushed(Z, G, S, P, Q)
 
 
 DREAM.facts = Facts(
