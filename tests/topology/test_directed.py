@@ -124,3 +124,18 @@ def test_every_mistake_gets_its_sentence(mistake, sentence):
     """What came, and what to do."""
     with pytest.raises(ValueError, match=sentence):
         mistake()
+
+
+def test_the_picture_has_an_arrow_for_every_link():
+    """From speaker to listener, and only gossip among the ways of mixing."""
+    from raydream.report import figures
+
+    ring = tp.directed_ring(4)
+    arrows = next(one for one in figures.network(ring).data if one.marker.symbol == "arrow")
+    agents = figures.network(ring).data[-1]
+    assert len(arrows.x) == 4
+    for i, j, angle in zip(*np.asarray(arrows.customdata)[:, :2].T.astype(int), arrows.marker.angle, strict=True):
+        assert (i, j) in {(k, (k - 1) % 4) for k in range(4)}
+        way = np.array([agents.x[i] - agents.x[j], agents.y[i] - agents.y[j]])
+        np.testing.assert_allclose([np.sin(np.radians(angle)), np.cos(np.radians(angle))], way / np.linalg.norm(way))
+    assert [one.name for one in figures.mixing_speed(ring).data] == ["gossip"]

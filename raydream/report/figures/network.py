@@ -188,7 +188,7 @@ def _layout(topology: Topology) -> Array:
 
 
 def _draw_links(figure: Any, places: Array, i: Any, j: Any, weight: Array, directed: bool) -> None:
-    """Lines in a few widths, and points half way that tell the weight; arrows there, from j to i, if directed."""
+    """Lines in a few widths, and points on them that tell the weight: arrows from j to i, if directed."""
     if not len(weight):
         return
     thickness = 0.8 + 5.2 * weight / weight.max() if len(weight) < 400 else np.full(len(weight), 0.8)
@@ -203,7 +203,7 @@ def _draw_links(figure: Any, places: Array, i: Any, j: Any, weight: Array, direc
             line={"color": theme.NEUTRAL, "width": float(thickness[chosen].mean())},
             hoverinfo="skip",
         )
-    middle = (places[i] + places[j]) / 2
+    middle = places[j] + (0.7 if directed else 0.5) * (places[i] - places[j])
     told = "agent %{customdata[0]} hears %{customdata[1]}"
     told = told if directed else told.replace("agent", "agents").replace("hears", "and")
     figure.add_scatter(
@@ -219,4 +219,4 @@ def _draw_links(figure: Any, places: Array, i: Any, j: Any, weight: Array, direc
 def _arrows(ways: Array) -> dict[str, Any]:
     """Markers that point along these ways."""
     angles = np.degrees(np.arctan2(ways[:, 0], ways[:, 1]))  # clockwise from straight up
-    return {"symbol": "arrow", "size": 11, "angle": angles, "color": theme.NEUTRAL}
+    return {"symbol": "arrow", "size": 13, "angle": angles, "color": theme.ACCENT}
