@@ -23,7 +23,7 @@ from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.algorithms.facts import Facts
 from raydream.backends.local import LocalBackend
-from raydream.backends.ray.runtime import _folder
+from raydream.backends.ray.cluster.folders import private_folder
 from raydream.cli.app import app
 from raydream.parameters import parameters_of
 from raydream.problems import OnlineQuadraticGame, QuadraticGame, RobustLogisticRegression
@@ -598,7 +598,7 @@ def test_killed_processes_lose_no_finished_trial(tmp_path):
     while [thing for thing in leftovers(process.pid) if thing.startswith("process")]:
         assert time.monotonic() < deadline, "its Ray goes with it"
         threading.Event().wait(0.05)
-    with _folder():  # the next Ray sweeps what the killed one left
+    with private_folder():  # the next Ray sweeps what the killed one left
         assert not leftovers(process.pid)
     space = {"eta": list(np.geomspace(0.001, 0.1, 8)), "gamma": [0.1, 0.3, 1.0]}
     arguments = dict(problem=game(), topology=RING, methods=["dream"], budget=60_000, space=space)
