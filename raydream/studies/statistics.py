@@ -95,21 +95,6 @@ def student_reach(count: int) -> float:
     return math.inf if count < 2 else float(t.ppf((1 + LEVEL) / 2, count - 1)) / math.sqrt(count)
 
 
-@functools.cache
-def least_wins(count: int) -> int:
-    """Of so many pairs, how many must one side win so that chance alone would not, by the two-sided sign test.
-
-    More than there are where no number of wins is enough.
-    """
-    tail, needed = 0.0, count + 1
-    for wins in range(count, -1, -1):
-        tail += math.comb(count, wins) / 2.0**count
-        if 2 * tail > 1 - LEVEL:
-            break
-        needed = wins
-    return needed
-
-
 def has_followed(started: float, primal: float, dual_gap: float) -> bool:
     """Whether y is so near to its best response that the gap is less than what P has gained since the start.
 

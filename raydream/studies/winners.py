@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from raydream.studies.statistics import least_wins, student_reach
+from raydream.studies.statistics import student_reach
 from raydream.types import Array
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class Spent(NamedTuple):
     sent: float
 
 
+NEVER = 10.0  # times as dear as the first counts a method that diverged or failed on every seed
 FOREVER = Spent(math.inf, math.inf, math.inf)
 
 
@@ -104,9 +105,10 @@ class Winners(NamedTuple):
 def winners(times: Times) -> Winners:
     """The judgement at each of the prices.
 
-    A run that did not get there is dearer than all that did, but its lead is known only over what it had taken when it
-    ended. The lead over a method is decided if the 95 % interval of the paired ratios excludes 1; where runs did not
-    get there and have no ratio, if so many seeds agree that chance alone would not, by the sign test at 5 %.
+    A run that did not get there is dearer than all that did. The lead over a method is decided if the first got there
+    on all seeds and the 95 % interval of the paired ratios excludes 1. In it, a run that did not get there counts with
+    what it had taken when it ended, as it would have taken more; and one that diverged or failed, which never will,
+    with the largest ratio that there is.
     """
     medians = np.stack([_median(of_method) for of_method in times.reached])
     order = np.argsort(medians, axis=0, kind="stable")
@@ -120,7 +122,7 @@ def winners(times: Times) -> Winners:
         itself = winner == other
         there &= itself | ~np.isnan(reached)
         first &= itself | (own <= least)
-        decided &= itself | _decided(own, reached, least)
+        decided &= itself | _decided(own, least)
     with np.errstate(invalid="ignore", divide="ignore"):
         agree = (first & there).sum(axis=0) / there.sum(axis=0)
         ratio = np.where(np.isfinite(behind), behind / time, math.inf)
@@ -160,19 +162,19 @@ def table_of(reaching: Reaching, gradient_seconds: Array, latency: Array, bandwi
     return pd.concat(tables, ignore_index=True)
 
 
-def _decided(own: Array, reached: Array, least: Array) -> Mask:
+def _decided(own: Array, least: Array) -> Mask:
     """Whether one method leads another, seed by seed along the first axis."""
-    pairs = ~np.isnan(own) & ~np.isnan(reached)
-    count = pairs.sum(axis=0)
-    sound = pairs & np.isfinite(own) & np.isfinite(reached) & (own > 0) & (reached > 0)
+    pairs = ~np.isnan(own) & ~np.isnan(least)
+    count, never = pairs.sum(axis=0), pairs & np.isinf(least)
+    sound = pairs & np.isfinite(own) & (own > 0) & (least > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        logs = np.where(sound, np.log(reached) - np.log(own), 0.0)
+        logs = np.where(sound & ~never, np.log(least) - np.log(own), -math.inf)
+        largest = np.where((sound & ~never).any(axis=0), np.maximum(logs.max(axis=0), 0.0), math.log(NEVER))
+        logs = np.where(sound, np.where(never, largest, logs), 0.0)
         middle = logs.sum(axis=0) / count
         spread = np.sqrt((np.where(sound, logs - middle, 0.0) ** 2).sum(axis=0) / (count - 1))
-        known = [least_wins(n) for n in range(len(own) + 1)]
-        wins = (pairs & np.isfinite(own) & (own <= least)).sum(axis=0) >= np.array(known)[count]
         ahead = middle > np.array([student_reach(n) for n in range(len(own) + 1)])[count] * spread
-    found: Mask = np.where(sound.sum(axis=0) == count, (count > 1) & ahead, wins)
+    found: Mask = (sound.sum(axis=0) == count) & (count > 1) & ahead
     return found
 
 

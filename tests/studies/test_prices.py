@@ -15,7 +15,7 @@ from raydream.problems import QuadraticGame
 from raydream.report.collect import collect, grouped
 from raydream.report.deciding import decided
 from raydream.report.page.facts import facts_of
-from raydream.studies.statistics import least_wins, paired_difference
+from raydream.studies.statistics import paired_difference
 from raydream.studies.tuning.tune import AXES as BUDGETS
 from raydream.studies.winners import FOREVER, Reach, Reaching, Spent, Times, winners
 
@@ -162,17 +162,19 @@ def test_a_lead_is_decided_by_the_paired_rule():
 
 
 def test_a_run_that_ended_early_may_have_been_faster():
-    """Over runs that did not get there a lead is known only as far as they went, and needs as many seeds as chance."""
-    assert [least_wins(count) for count in (1, 5, 6, 10)] == [2, 6, 6, 9]
-    quick, slow = [10.0] * 10, [-20.0] * 10
-    assert at(reaching(a=quick, b=slow)).decided, "they had already taken longer"
-    assert float(at(reaching(a=quick, b=slow)).agree) == 1.0
-    early = at(reaching(a=quick, b=[-2.0] * 10))
+    """Over runs that did not get there a lead is decided as far as they went; who missed it on a seed has none."""
+    quick = [10.0, 10.5, 9.5, 10.2]
+    late = at(reaching(a=quick, b=[-20.0, -21.0, -20.5, -22.0]))
+    assert late.decided and float(late.agree) == 1.0, "they had already taken longer"
+    early = at(reaching(a=quick, b=[-2.0] * 4))
     assert int(early.winner) == 0 and float(early.agree) == 0.0 and not early.decided
-    assert at(reaching(a=quick, b=[None] * 10)).decided, "what diverged never gets there"
-    assert not at(reaching(a=quick[:5], b=[None] * 5)).decided, "five seeds agree by chance too often"
-    assert at(reaching(a=quick, b=[*[12.0] * 9, -20.0])).decided
-    assert not at(reaching(a=quick, b=[9.0, 9.0, *[12.0] * 7, -20.0])).decided
+    assert at(reaching(a=quick, b=[None] * 4)).decided, "what diverged never gets there"
+    assert not at(reaching(a=[10.0], b=[None])).decided, "one seed decides nothing"
+    assert at(reaching(a=quick, b=[20.0, 21.0, -19.0, None])).decided
+    assert not at(reaching(a=quick, b=[20.0, 21.0, -1.0, None])).decided
+    assert not at(reaching(a=[10.0, 10.5, 9.5, None], b=[20.0, 21.0, 22.0, 20.0])).decided, (
+        "it did not always get there"
+    )
 
 
 def test_the_figure_shows_one_bandwidth_at_a_time(recorded):

@@ -32,8 +32,8 @@ def hatching(grid: Grid, marked: Mask, every: int = 2) -> Path:
     x, y = edges(grid.x), edges(grid.y)
     path: Path = [], []
     for row, place in zip(*np.nonzero(marked), strict=True):
-        if (row - place) % every == 0:
-            _stroke(path, (x[place], y[row]), (x[place + 1], y[row + 1]))
+        if (row + place) % every == 0:  # across the borders, most of which rise
+            _stroke(path, (x[place], y[row + 1]), (x[place + 1], y[row]))
     return path
 
 

@@ -8,7 +8,8 @@ from raydream.report.collect import ENDED, Run
 from raydream.report.deciding import unjudgeable
 from raydream.studies.places import PLACES, SPANS
 from raydream.studies.prices import COUNTED, shared_by, why_estimated
-from raydream.studies.statistics import least_wins, student_reach
+from raydream.studies.statistics import student_reach
+from raydream.studies.winners import NEVER
 
 ALWAYS = tuple(name for name in COUNTED if name != "dropped")
 MOST = 20  # methods that a map tells apart
@@ -35,7 +36,7 @@ class Pricing(TypedDict):
     counted    the columns of calls, rounds and bytes
     exact      how exactly simulated time follows from them
     reach      by the number of seeds: half an interval of a mean, in standard deviations (null: without bounds)
-    wins       by the number of seeds: how many must agree where there is no ratio
+    never      how many times as dear as the first a method counts that diverged or failed on every seed
     """
 
     why: str
@@ -43,7 +44,7 @@ class Pricing(TypedDict):
     counted: list[str]
     exact: str
     reach: list[float | None]
-    wins: list[int]
+    never: float
     places: dict[str, list[float]]
     spans: dict[str, list[float]]
 
@@ -62,7 +63,7 @@ def pricing_of(every: list[Run], groups: Mapping[str, list[Run]], failures: Mapp
         "counted": ["sfo", "rounds", "bytes"],
         "exact": "" if why else _exactness(groups),
         "reach": [reach if math.isfinite(reach := student_reach(count)) else None for count in range(most + 1)],
-        "wins": [least_wins(count) for count in range(most + 1)],
+        "never": NEVER,
         "places": {name: list(prices) for name, prices in PLACES.items()},
         "spans": {name: list(ends) for name, ends in SPANS.items()},
     }

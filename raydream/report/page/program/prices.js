@@ -43,25 +43,22 @@ function medianOf(times) {  // of those that there are; few numbers, so they are
   return quantile(ordered, .5);
 }
 
-// Whether one method leads another, seed by seed: by the interval of the ratios, else by the number of seeds that agree.
-function leads(own, reached, least) {
-  let count = 0, wins = 0, sound = 0, sum = 0;
+// Whether one method leads another, seed by seed: by the interval of the ratios, with what runs had taken at least.
+function leads(own, least) {
+  const logs = [];
+  let never = 0;
   for (let s = 0; s < own.length; s++) {
-    if (Number.isNaN(own[s]) || Number.isNaN(reached[s])) continue;
-    count++;
-    if (!isFinite(own[s])) continue;
-    if (own[s] <= least[s]) wins++;
-    if (isFinite(reached[s]) && own[s] > 0 && reached[s] > 0) { sound++; sum += Math.log(reached[s]) - Math.log(own[s]); }
+    if (Number.isNaN(own[s]) || Number.isNaN(least[s])) continue;
+    if (!isFinite(own[s]) || !(own[s] > 0) || !(least[s] > 0)) return false;
+    if (least[s] === Infinity) never++; else logs.push(Math.log(least[s]) - Math.log(own[s]));
   }
-  if (sound < count) return wins >= pricing.wins[count];
-  if (count < 2) return false;
-  const middle = sum / count;
-  let squares = 0;
-  for (let s = 0; s < own.length; s++) {
-    if (Number.isNaN(own[s]) || Number.isNaN(reached[s])) continue;
-    squares += (Math.log(reached[s]) - Math.log(own[s]) - middle) ** 2;
-  }
-  return middle > pricing.reach[count] * Math.sqrt(squares / (count - 1));
+  const largest = logs.length ? Math.max(0, ...logs) : Math.log(pricing.never);
+  for (; never; never--) logs.push(largest);
+  if (logs.length < 2) return false;
+  let middle = 0, squares = 0;
+  for (const one of logs) middle += one / logs.length;
+  for (const one of logs) squares += (one - middle) ** 2;
+  return middle > pricing.reach[logs.length] * Math.sqrt(squares / (logs.length - 1));
 }
 
 // Who is first at some prices, by the median over seeds; the order of methods, and what decides it.
@@ -90,7 +87,7 @@ function judged(methods, at) {
     if (known) { there++; if (leading) first++; }
   }
   const undecided = [];
-  for (let i = 0; i < reached.length; i++) if (i !== winner && !leads(own, reached[i], least[i])) { decided = false; undecided.push(i); }
+  for (let i = 0; i < reached.length; i++) if (i !== winner && !leads(own, least[i])) { decided = false; undecided.push(i); }
   if (second >= 0 && !isFinite(medians[second])) second = -1;
   return { winner, second, time, ratio: second < 0 ? Infinity : medians[second] / time, first, there, decided, undecided, medians, reached, least };
 }
@@ -111,7 +108,7 @@ const aimed = () => facts.metrics[goal.metric].short + (grows(goal.metric) ? " â
 
 function verdict(methods, found) {
   const place = placeName();
-  const where = place ? "On " + place : "At these prices";
+  const where = place ? place[0].toUpperCase() + place.slice(1) + ":" : "At these prices";
   const name = i => methods[i].label;
   if (found.winner < 0) {
     const some = methods.filter(method => method.of.some(one => one?.reached)).map(method => method.label);

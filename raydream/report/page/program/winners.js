@@ -21,13 +21,13 @@ function surveyed(methods) {  // the judgement in every cell, by rows of gradien
 
 function hatching({ x, y, cells }) {  // slanted lines through the cells that are not decided
   const xs = [], ys = [], half = Math.sqrt(x[1] / x[0]), tall = Math.sqrt(y[1] / y[0]);
-  for (let d = 1 - CELLS; d < CELLS; d += 3) {
+  for (let d = 0; d < 2 * CELLS - 1; d += 3) {  // falling, as most borders rise
     let begun = false;
-    for (let i = Math.max(0, -d); i < CELLS && i + d < CELLS; i++) {
-      const open = !cells[i + d][i].decided;
-      if (open && !begun) { xs.push(x[i] / half); ys.push(y[i + d] / tall); begun = true; }
-      const ends = begun && (!open || i + 1 === CELLS || i + d + 1 === CELLS);
-      if (ends) { const last = open ? i : i - 1; xs.push(x[last] * half, null); ys.push(y[last + d] * tall, null); begun = false; }
+    const end = Math.min(d, CELLS - 1);
+    for (let i = Math.max(0, d - CELLS + 1); i <= end; i++) {
+      const open = !cells[d - i][i].decided;
+      if (open && !begun) { xs.push(x[i] / half); ys.push(y[d - i] * tall); begun = true; }
+      if (begun && (!open || i === end)) { const last = open ? i : i - 1; xs.push(x[last] * half, null); ys.push(y[d - last] / tall, null); begun = false; }
     }
   }
   return { x: xs, y: ys };
@@ -77,7 +77,7 @@ function drawnMap(methods, survey, look) {  // look: dark, narrow, whether it is
   const lead = cell => Math.log10(Math.min(MOST_AHEAD, cell.ratio)) / Math.log10(MOST_AHEAD);
   const data = [{ type: "heatmap", x: survey.x, y: survey.y, z: survey.cells.map(row => row.map(cell => cell.winner + .999 * lead(cell))), zmin: 0, zmax: n,
     colorscale: shades(methods.map(method => method.colour), paper), showscale: false, hoverinfo: "none" },
-  { ...hatching(survey), type: "scatter", mode: "lines", line: { color: ink, width: 1 }, opacity: .4, hoverinfo: "skip", showlegend: false },
+  { ...hatching(survey), type: "scatter", mode: "lines", line: { color: ink, width: 1 }, opacity: .3, hoverinfo: "skip", showlegend: false },
   ...borders(survey, methods, paper)];
   const hearts = won.map(i => [methods[i].label, heart(survey, i)]).filter(([, place]) => place);
   data.push({ type: "scatter", mode: "text", hoverinfo: "skip", showlegend: false, x: hearts.map(([, place]) => place.x), y: hearts.map(([, place]) => place.y), text: hearts.map(([label]) => "<b>" + plain(label) + "</b>"),
@@ -95,7 +95,7 @@ function drawnMap(methods, survey, look) {  // look: dark, narrow, whether it is
   const across = axis(survey.x, "a message takes", half), up = axis(survey.y, "a gradient costs", tall);
   const title = "Who is first to " + aimed(), said = "a link carries " + pace(price.link) + "; median of " + methods[0].of.length + (methods[0].of.length === 1 ? " seed" : " seeds");
   return { data, layout: { template: facts.templates[look.dark ? "dark" : "light"], dragmode: false, hovermode: "closest", showlegend: true,
-    margin: { l: 66, r: 14, t: look.saved ? 92 : 34, b: 96 }, legend: { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemclick: false, itemdoubleclick: false },
+    margin: { l: 66, r: 14, t: look.saved ? 122 : 34, b: 96 }, legend: { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemclick: false, itemdoubleclick: false },
     title: look.saved ? { text: title, x: 0, xref: "paper", y: .97, yanchor: "top", font: { size: 18 }, subtitle: { text: said, font: { size: 12 } } } : undefined,
     paper_bgcolor: look.saved ? paper : "rgba(0,0,0,0)", xaxis: { ...across, ...thin(across) }, yaxis: up } };
 }
@@ -184,8 +184,8 @@ function offerPrices() {
   $("won-metric").parentElement.hidden = Boolean(pricing.why);
   $("won-why").textContent = pricing.why ? "There is no map: " + pricing.why + "." : "";
   if (pricing.why) return;
-  $("won-note").textContent = pricing.exact + " A message is one frame to a neighbour, a gradient that of one sample. A run that did not get there is dearer than all that did, and its time is known to be " +
-    "more than what it had taken when it ended. A lead is decided if the 95 % interval of the paired ratios excludes 1 for every other method, or, where runs did not get there, if more seeds agree than chance explains (sign test, 5 %). Click into the map to move the prices there.";
+  $("won-note").textContent = pricing.exact + " A message is one frame to a neighbour, a gradient that of one sample. A lead is decided if the 95 % interval of the paired ratios to every other method excludes 1; " +
+    "a run that did not get there counts in it with what it had taken when it ended, as it would have taken more, and one that diverged or failed with the largest ratio that there is. Click into the map to move the prices there.";
   const put = prices => { [price.gradient, price.message, price.link] = prices; offered(); };
   for (const [name, prices] of Object.entries(pricing.places)) {
     const button = document.createElement("button");
