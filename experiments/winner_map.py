@@ -1,0 +1,266 @@
+"""Who wins where on the paper's problem: which method is first to a given P, over what gradients and messages cost.
+
+Simulated time is a function of what a run has spent, so that one set of runs answers for every network of agents that
+are alike. A map over prices is fair only if each method may bring to each price the configuration that suits it: every
+method has the two winners of figures 1 and 2, tuned by one rule for SFO calls and for rounds, and counts at each price
+with the one that has the lesser median there. The target on each data set is the least P, rounded up to three digits,
+that every method came to by the median of ten seeds in one of these figures. A run ends there, or when it has spent
+twice the budgets of both figures: what it would have taken then is not known, only that it is more. First is who has
+the least median of time over seeds. Its lead is called decided where it got there on all seeds and the 95 % interval of
+the paired ratios excludes 1 for every other method; a run that did not get there counts with what it had taken when it
+ended.
+"""
+
+import json
+import math
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from plotly.subplots import make_subplots
+from sweeps import grouped, options, run_all
+from texts import FINDINGS, publish, read_tables, table
+
+import raydream as rd
+from raydream.report.figures.regions import Grid
+from raydream.report.figures.winner_map import layer, scale
+from raydream.report.theme import colour
+from raydream.specs import build_method
+from raydream.studies.places import PLACES, SPANS, duration, pace
+from raydream.studies.statistics import has_followed
+from raydream.studies.winners import FOREVER, Reach, Reaching, Spent, Times, table_of, winners
+
+TITLE = "Who wins where on the paper's problem"
+HERE = Path(__file__).resolve().parent
+FIGURES = {"sfo": ("figure_1_sfo", "figure_1_balanced"), "rounds": ("figure_2_rounds", "figure_2_balanced")}
+TWICE = 2  # the budget of its figure
+SEEDS = 10
+AGENTS = 8
+AXES = {"sfo": "SFO calls", "rounds": "rounds"}
+COUNTS = {"sfo": "SFO calls", "rounds": "rounds", "bytes": "bytes sent", "iteration": "iterations"}
+LINKS = (1e10, 1e7, 1e6)  # bytes per second, of the columns of the picture
+POINTS = 101
+Row = dict[str, Any]
+
+
+def problem_of(data: str) -> Any:
+    """The paper's problem with the balanced scaling, as in the figures; the synthetic one is small."""
+    about = tomllib.loads((HERE / "studies" / "figure_1_balanced.toml").read_text())["problem"][0]
+    small = {"samples": 320, "features": 12} if data == "synthetic" else {}
+    features, labels = rd.data.load(data, **small)
+    return rd.problems.RobustLogisticRegression(
+        features, labels, agents=about["agents"], scaling=about["scaling"], theta=about["theta"]
+    )
+
+
+_problem = cache(problem_of)
+
+
+def jobs_of(quick: bool) -> list[dict[str, Any]]:
+    """Both winners of every method on every data set, with ten seeds; the quick ones on small synthetic data."""
+    tuned = {by: read_tables(FINDINGS, script) for by, (script, _) in FIGURES.items()}
+    jobs = []
+    for data, target in _targets(tuned).items():
+        most = {f"max_{by}": int(TWICE * _budget(tuned[by], study, data)) for by, (_, study) in FIGURES.items()}
+        for by, (_, study) in FIGURES.items():
+            for row in tuned[by]["tuned"]:
+                if (row["study"], row["cell"]) == (study, data):
+                    about = {"data": data, "target": target, "method": row["method"], "tuned_for": by}
+                    jobs += [{**about, "parameters": row["parameters"], **most, "seed": seed} for seed in range(SEEDS)]
+    if not quick:
+        return jobs
+    small = {"data": "synthetic", "target": 0.62, "max_sfo": 6000, "max_rounds": 40}
+    return [{**job, **small} for job in jobs if job["data"] == "a9a" and job["seed"] < 3]
+
+
+def _budget(tables: Any, study: str, data: str) -> float:
+    return float(next(row["budget"] for row in tables["runs"] if (row["study"], row["cell"]) == (study, data)))
+
+
+def _targets(tuned: dict[str, Any]) -> dict[str, float]:
+    """By data set the least P that every method came to by its median, in the figure in which it came further."""
+    reached: dict[str, dict[str, list[float]]] = {}
+    for by, (_, study) in FIGURES.items():
+        mine = [row for row in tuned[by]["runs"] if row["study"] == study]
+        for (cell, method), rows in grouped(mine, "cell", "method").items():
+            median = float(np.median([row["primal"] for row in rows]))
+            reached.setdefault(cell, {}).setdefault(method, []).append(median)
+    return {cell: math.ceil(1000 * max(map(min, of.values()))) / 1000 for cell, of in reached.items()}
+
+
+def measured(job: dict[str, Any]) -> dict[str, Any]:
+    """One run to the target, or until it has spent both limits: what it had spent there."""
+    first, second = ("sfo", "rounds") if job["tuned_for"] == "sfo" else ("rounds", "sfo")
+    result = _run(job, first)
+    if result.outcome == "budget" and result.history[second].iloc[-1] < job[f"max_{second}"]:
+        result = _run(job, second)  # the same run, and further
+    last = result.history.iloc[-1]
+    return {
+        "reached": result.outcome == "target", "diverged": result.outcome == "diverged",
+        **{name: int(last[name]) for name in ("iteration", "sfo", "rounds", "messages", "bytes")},
+        "started": float(result.history.primal.iloc[0]), "primal": float(last.primal), "dual_gap": float(last.dual_gap),
+    }  # fmt: skip
+
+
+def _run(job: dict[str, Any], limit: str) -> Any:
+    problem = _problem(job["data"])
+    method = build_method(job["method"], json.loads(job["parameters"]))
+    return rd.run(
+        problem, rd.topology.ring(problem.agents, self_weight=0.999), method, iterations=10**9, seed=job["seed"],
+        record_every=1, backend="local", target_primal=job["target"], progress=False,
+        **{f"max_{limit}": job[f"max_{limit}"]},
+    )  # fmt: skip
+
+
+class Best:
+    """Every method with that of its two configurations which has the lesser median at each price."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.methods = list(dict.fromkeys(row["method"] for row in rows))
+        self.seeds = sorted({row["seed"] for row in rows})
+        self._each = {
+            (method, by): Reaching({(method, row["seed"]): _reach(row) for row in mine})
+            for (method, by), mine in grouped(rows, "method", "tuned_for").items()
+        }
+
+    def times(self, gradient_seconds: Any, latency: Any, bandwidth: float) -> Times:
+        """Seconds to the target: methods, seeds, prices."""
+        found = []
+        for method in self.methods:
+            several = [
+                one.times(gradient_seconds, latency, bandwidth) for (m, _), one in self._each.items() if m == method
+            ]
+            medians = np.stack([winners(one).medians[0] for one in several])
+            chosen = np.argmin(medians, axis=0)
+            found.append([np.choose(chosen, [part[0] for part in parts]) for parts in zip(*several, strict=True)])
+        reached, least = (np.stack(parts) for parts in zip(*found, strict=True))
+        return Times(reached, least)
+
+
+def _reach(row: Row) -> Reach:
+    """What a run had spent, of one agent and on one link."""
+    links = row["messages"] / row["rounds"] if row["rounds"] else 1.0
+    spent = Spent(row["sfo"] / AGENTS, float(row["rounds"]), row["bytes"] / links)
+    return Reach(FOREVER if row["diverged"] else spent, row["reached"])
+
+
+def text_of(tables: dict[str, list[Row]]) -> tuple[str, str]:
+    """Who is first at the usual places, as far as the seeds decide it, and the numbers behind it."""
+    sentences, parts = [], []
+    for (data, target), rows in grouped(tables["runs"], "data", "target").items():
+        best = Best(rows)
+        places = [_at(best, name) for name in PLACES]
+        said = "; ".join(f"{name}: {_said(found)}" for name, found in zip(PLACES, places, strict=True))
+        lost = [m for (m,), mine in grouped(rows, "method").items() if not all(map(_followed, mine))]
+        lagging = f" y has not followed in some runs of {', '.join(lost)}." if lost else ""
+        sentences.append(f"{data}, first to P <= {target:g}: {said}.{lagging}")
+        parts.append(f"\n## {data}: P <= {target:g}\n\n{_places(places)}\n\n{_shares(best)}\n\n{_spent(rows)}")
+    prices = "; ".join(
+        f"{name}: {duration(one.gradient_seconds)} for a gradient, {duration(one.latency)} for a message, "
+        f"{pace(one.bandwidth)} on a link" for name, one in PLACES.items()
+    )  # fmt: skip
+    body = [__doc__.split("\n\n", 1)[1], f"The places: {prices}.\n", "\n".join(f"- {one}" for one in sentences), *parts]
+    return " ".join(sentences), "\n".join(body)
+
+
+def _at(best: Best, name: str) -> Row:
+    place = PLACES[name]
+    found = table_of(best, np.array([place.gradient_seconds]), np.array([place.latency]), [place.bandwidth]).iloc[0]  # type: ignore[arg-type]
+    row: Row = {"place": name, **found.to_dict()}
+    return row
+
+
+def _said(row: Row) -> str:
+    if not row["winner"]:
+        return "nobody"
+    lead = f"{row['ratio']:.2f} times as fast as {row['second']}" if row["second"] else "no other gets there"
+    who = row["winner"] if row["decided"] else f"not decided, {row['winner']} has the least median"
+    return f"{who} ({duration(row['seconds'])}, {lead}, first on {100 * row['agree']:.0f} % of seeds)"
+
+
+def _places(rows: list[Row]) -> str:
+    shown = [
+        {
+            "place": row["place"], "winner": row["winner"] or "nobody", "after": duration(row["seconds"]),
+            "second": row["second"] or "nobody", "ratio": f"{row['ratio']:.3g}", "agree": f"{100 * row['agree']:.0f} %",
+            "decided": "yes" if row["decided"] else "no",
+        } for row in rows
+    ]  # fmt: skip
+    names = {"place": "place", "winner": "least median", "after": "after", "second": "second",
+             "ratio": "times as fast as the second", "agree": "first on", "decided": "decided"}  # fmt: skip
+    return table(shown, names)
+
+
+def _shares(best: Best) -> str:
+    """Of the map, on its logarithmic axes: where each method has the least median, and where that is decided."""
+    shown = []
+    calls, wait = (np.geomspace(*SPANS[name], 41) for name in ("gradient_seconds", "latency"))
+    for link in LINKS:
+        found = table_of(best, calls, wait, [link])  # type: ignore[arg-type]
+        parts = []
+        for method in best.methods:
+            won = found.winner == method
+            if won.any():
+                parts.append(f"{method} {100 * won.mean():.0f} % ({100 * (won & found.decided).mean():.0f} % decided)")
+        shown.append({"link": pace(link), "shares": ", ".join(parts)})
+    return table(shown, {"link": "a link carries", "shares": "share of the map with the least median"})
+
+
+def _spent(rows: list[Row]) -> str:
+    shown = []
+    for (method, by, words), mine in grouped(rows, "method", "tuned_for", "parameters").items():
+        there = [row for row in mine if row["reached"]]
+        medians = {name: float(np.median([row[name] for row in there])) if there else None for name in COUNTS}
+        said = " ".join(f"{name}={value}" for name, value in json.loads(words).items())
+        followed = f"{sum(map(_followed, mine))} of {len(mine)}"
+        shown.append({"method": method, "by": AXES[by], "reached": f"{len(there)} of {len(mine)}", **medians,
+                      "followed": followed, "parameters": said})  # fmt: skip
+    names = {"method": "method", "by": "tuned for", "reached": "reached", **COUNTS, "followed": "y has followed",
+             "parameters": "parameters"}  # fmt: skip
+    return table(shown, names)
+
+
+def _followed(row: Row) -> bool:
+    return has_followed(row["started"], row["primal"], math.nan if row["dual_gap"] is None else row["dual_gap"])
+
+
+def figure(rows: list[Row]) -> Any:
+    """A map for each data set and bandwidth."""
+    cells = list(grouped(rows, "data", "target").items())
+    titles = [f"{data}, P ≤ {target:g}; a link carries {pace(link)}" for (data, target), _ in cells for link in LINKS]
+    page = make_subplots(rows=len(cells), cols=len(LINKS), subplot_titles=titles, shared_xaxes=True, shared_yaxes=True,
+                         horizontal_spacing=0.025, vertical_spacing=0.16 / (len(cells) + 1))  # fmt: skip
+    grid = Grid(np.geomspace(*SPANS["latency"], POINTS), np.geomspace(*SPANS["gradient_seconds"], POINTS))
+    for row, (_, mine) in enumerate(cells, 1):
+        best = Best(mine)
+        colours = {method: colour(method) for method in best.methods}
+        for place, link in enumerate(LINKS, 1):
+            found = table_of(best, grid.y, grid.x, [link])  # type: ignore[arg-type]
+            page.add_traces(layer(found, grid, best, colours, link, False), rows=row, cols=place)
+    across, up = scale(grid.x, ""), scale(grid.y, "")
+    every = {"tickvals": across["tickvals"][::2], "ticktext": across["ticktext"][::2]}
+    page.update_xaxes(**{**across, **every, "title": None}).update_yaxes(**{**up, "title": None})
+    page.update_xaxes(title_text="a message takes", row=len(cells)).update_yaxes(title_text="a gradient costs", col=1)
+    page.update_annotations(font_size=14)
+    said = "Which method is first: the deeper the colour the further ahead, hatched where ten seeds do not decide it"
+    return page.update_layout(
+        template="plotly_white", width=1350, height=370 * len(cells) + 90, showlegend=False,
+        title={"text": said, "x": 0.055, "font": {"size": 17}}, margin={"l": 80, "r": 20, "t": 90, "b": 60},
+    )  # fmt: skip
+
+
+def main() -> None:
+    """All runs, their text, and the picture."""
+    given = options("winner_map", __doc__)
+    runs = run_all(measured, jobs_of(given.size == "quick"), given)
+    tables = publish(given, TITLE, text_of, {"setting": [{"agents": AGENTS}], "runs": runs})
+    drawn = figure(tables["runs"])
+    drawn.write_html(given.out / "figure.html")
+    if given.size == "full":
+        drawn.write_image(FINDINGS / "winner_map.png")
+
+
+if __name__ == "__main__":
+    main()
