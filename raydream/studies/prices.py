@@ -87,6 +87,8 @@ def why_estimated(record: RunRecord) -> str:
         return ""
     if record.conditions is not None and record.conditions.lossy:
         return "its messages were lost now and then"
+    if record.conditions is not None and record.conditions.schedule is not None:
+        return "its network changed from round to round"
     if record.problem.sizes is not None:
         return "its agents own shards of different sizes"
     if record.method.name not in METHODS:

@@ -117,6 +117,9 @@ def test_estimates_are_called_so(recorded):
     with pytest.warns(StudyWarning, match="an estimate by the mean over agents .* its agents take part by chance"):
         found = chance.at_prices(gradient_seconds=1.0)
     assert "estimate" in found.priced
+    changing = compare({"gt-gda": METHODS["gt-gda"]}, rd.Conditions(schedule="matchings"), iterations=3, seeds=[0])
+    with pytest.warns(StudyWarning, match="its network changed from round to round"):
+        changing.at_prices(latency=1.0)
     with pytest.raises(ValueError, match="`latency` must not be negative"):
         recorded.at_prices(latency=-1)
     with pytest.raises(TypeError, match="`gradient_seconds` must be a number"):
