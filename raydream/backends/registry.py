@@ -27,8 +27,8 @@ def backend_from(backend: Any) -> Backend:
 
 
 def backend_again(described: Mapping[str, Any]) -> Backend:
-    """The backend that a run's record describes; without the address of a running Ray, which may be gone."""
-    settings = {name: value for name, value in described.items() if name not in ("name", "address")}
+    """The backend that a run's record describes; not at its Ray, which may be gone, and no file is sent as it says."""
+    settings = {name: value for name, value in described.items() if name not in ("name", "address", "ship")}
     kind = BACKENDS.find(described.get("name"))
     try:
         made: Backend = kind(**settings)

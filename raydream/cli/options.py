@@ -65,6 +65,10 @@ Resource = Annotated[
 ]
 Label = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="A label that actors' nodes must have.")]
 Log = Annotated[str | None, typer.Option(help="A file for what actors print.")]
+Ship = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATH", help="A module of yours that a cluster's other machines lack: mine.py, a folder."),
+]
 
 
 def words(text: str) -> list[str]:

@@ -29,6 +29,7 @@ from raydream.cli.options import (
     ProblemName,
     ProblemSettings,
     Resource,
+    Ship,
     TopologyName,
     TopologySettings,
     backend_of,
@@ -81,6 +82,7 @@ def run(
     resource: Resource = None,
     label: Label = None,
     log: Log = None,
+    ship: Ship = None,
 ) -> None:
     """Run one method on one problem over one network.
 
@@ -94,7 +96,7 @@ def run(
     where = backend_of(
         backend, agents_per_actor=agents_per_actor, links=links, address=address, placement=placement,
         cpus_per_actor=cpus_per_actor, patience=patience, on_loss=on_loss, autoscale=autoscale,
-        resources=resource or None, labels=label or None, log=log,
+        resources=resource or None, labels=label or None, log=log, ship=ship or None,
     )  # fmt: skip
     the_problem, network = problem_and_network(problem, data, agents, problem_set, topology, topology_set)
     steps = {name: value for name, value in (("eta", eta), ("gamma", gamma)) if value is not None}
@@ -149,6 +151,7 @@ def resume(
     resource: Resource = None,
     label: Label = None,
     log: Log = None,
+    ship: Ship = None,
 ) -> None:
     """Go on with a run from its last checkpoint.
 
@@ -160,7 +163,7 @@ def resume(
     options = dict(
         agents_per_actor=agents_per_actor, links=links, address=address, placement=placement,
         cpus_per_actor=cpus_per_actor, patience=patience, on_loss=on_loss, autoscale=autoscale,
-        resources=resource or None, labels=label or None, log=log,
+        resources=resource or None, labels=label or None, log=log, ship=ship or None,
     )  # fmt: skip
     asked = backend is not None or any(value is not None for value in options.values())
     where = backend_of(backend or "ray", **options) if asked else None

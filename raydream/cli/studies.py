@@ -21,6 +21,7 @@ from raydream.cli.options import (
     MethodSettings,
     ProblemName,
     ProblemSettings,
+    Ship,
     TopologyName,
     TopologySettings,
     backend_of,
@@ -67,6 +68,7 @@ def compare(
     backend: BackendName = "ray",
     agents_per_actor: AgentsPerActor = None,
     address: Address = None,
+    ship: Ship = None,
 ) -> None:
     """Compare methods on one problem and network over several seeds; by default on built-in data.
 
@@ -81,7 +83,7 @@ def compare(
     from raydream.studies import defaults
 
     packed = agents_per_actor or ("auto" if "agents_per_actor" in parameters_of(BACKENDS.find(backend)) else None)
-    where = backend_of(backend, agents_per_actor=packed, address=address)
+    where = backend_of(backend, agents_per_actor=packed, address=address, ship=ship or None)
     limits: dict[str, Any] = {
         "iterations": iterations, "max_sfo": max_sfo, "max_rounds": max_rounds, "max_sim_seconds": max_sim_seconds,
     }  # fmt: skip

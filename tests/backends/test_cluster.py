@@ -27,6 +27,7 @@ from raydream.backends.ray.cluster import folders, gauges, logs, waiting
 from raydream.backends.ray.cluster.needs import Needs
 from raydream.backends.ray.placement import Placement
 from raydream.backends.ray.recovery import ATTEMPTS, Recovering
+from raydream.backends.registry import backend_again
 from raydream.errors import ActorsBroken, AgentsLost, ClusterBusy, ClusterWarning, Interrupted
 from raydream.feedback import telling
 from raydream.problems import QuadraticGame
@@ -312,3 +313,29 @@ def test_what_was_caught_up_with_is_not_done_a_third_time():
     agents._actors.script = [True, False, False, False, True]  # lost; init again, caught up, kept; lost
     assert agents.advance(5, [False], None, ()).iteration == 6
     assert [event["rolled_back_to"] for event in agents.recoveries] == [0, 5]
+
+
+@pytest.mark.parametrize("paths", [["nowhere.py"], ["notes.txt"]])
+def test_what_actors_could_not_import_is_not_shipped(tmp_path, monkeypatch, paths):
+    """A path that is none, and a file that is no module, before anything starts."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(ValueError, match=r"`ship` must name folders of packages, \.py files or wheels"):
+        rd.RayBackend(ship=paths)
+    with pytest.raises(TypeError, match="`ship` must be a list of paths"):
+        rd.RayBackend(ship="mine.py")
+
+
+def test_code_is_shipped_when_ray_is_joined_or_not_at_all(shared_ray, tmp_path):
+    """Ray is there already: said, and not passed over."""
+    (tmp_path / "mine.py").touch()
+    with pytest.raises(ValueError, match="this program has joined it already, without"):
+        rd.RayBackend(ship=[str(tmp_path / "mine.py")]).shared(2).__enter__()
+
+
+def test_a_record_names_no_code_to_ship(tmp_path):
+    """Else a foreign run directory could have files sent away."""
+    (tmp_path / "mine.py").touch()
+    ship = [str(tmp_path / "mine.py")]
+    assert "ship" not in rd.RayBackend(ship=ship).describe()
+    assert backend_again({"name": "ray", "ship": ship}) == rd.RayBackend()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from raydream.backends.allocator import give_back_freed_memory
 from raydream.backends.protocol import Plan
+from raydream.backends.ray.cluster.shipping import check_shippable
 from raydream.backends.ray.links import LINKS
 from raydream.backends.ray.routing import Packing, Router, block_sizes
 from raydream.backends.workers import cpus
@@ -39,6 +40,7 @@ class RayBackend:
     resources         further resources of the cluster's nodes for each actor, by name
     labels            labels that a node must have to host an actor
     log               a file for what actors print, on whatever node; by default it is not kept
+    ship              modules of your own that only this machine has: folders of packages, .py files or wheels
     """
 
     name: ClassVar[str] = "ray"
@@ -56,6 +58,7 @@ class RayBackend:
     resources: Mapping[str, float] | None = None
     labels: Mapping[str, str] | None = None
     log: str | None = None
+    ship: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         block_sizes(self.agents_per_actor, *_sample(self.agents_per_actor))
@@ -65,6 +68,7 @@ class RayBackend:
         not_negative("cpus_per_actor", self.cpus_per_actor)
         not_negative("num_gpus", self.num_gpus)
         positive("patience", self.patience)
+        check_shippable(self.ship)
         for name, amount in (self.resources or {}).items():
             positive(f"resources[{name!r}]", amount)
 
@@ -122,7 +126,8 @@ class RayBackend:
 
         more: dict[str, Any] = {} if self.num_gpus == 0 else {"num_gpus": None}  # as many as there are
         more |= {} if self.log is None else {"log_to_driver": True}
-        return attached(self.address, max(1, len(block_sizes(self.agents_per_actor, agents, cpus()))), **more)
+        actors = max(1, len(block_sizes(self.agents_per_actor, agents, cpus())))
+        return attached(self.address, actors, self.ship, **more)
 
     def for_agents(self, agents: int) -> "RayBackend":
         """The same; sizes that are listed for another number of agents give way to one agent each."""

@@ -133,4 +133,5 @@ class Question:
 def _cause(error: RayError) -> str:
     """The last line of an error that Ray reports at length."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
+    cause = lines[-1] if lines else type(error).__name__
+    return f"{cause}; send it along with `ship` (--ship PATH)." if cause.startswith("ModuleNotFoundError") else cause

@@ -8,7 +8,7 @@ import secrets
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from ray._private import ray_constants, ray_logging
 
 from raydream.backends.ray.cluster.folders import private_folder
 from raydream.backends.ray.cluster.joining import joined, refuse_another
+from raydream.backends.ray.cluster.shipping import refuse_unshipped, shipping
 from raydream.backends.ray.cluster.signals import keeping_signals
 from raydream.feedback import tell
 from raydream.interrupt import quick_to_stop
@@ -47,22 +48,31 @@ QUIET = {
 
 
 @contextlib.contextmanager
-def attached(address: str | None, cpus: int, **more: Any) -> Iterator[None]:
+def attached(address: str | None, cpus: int, ship: Sequence[str] = (), **more: Any) -> Iterator[None]:
     """Ray while this lasts: the one already initialised, the one at `address` or $RAY_ADDRESS, or one of our own.
 
+    ship  paths of modules that its nodes are to have
     more  further arguments of ray.init for one of our own
     """
     if ray.is_initialized():
         refuse_another(address)
+        refuse_unshipped(ship)
         yield
         return
+    with shipping(ship) as shipped, _joined_or_own(address, cpus, shipped, more):
+        yield
+
+
+@contextlib.contextmanager
+def _joined_or_own(address: str | None, cpus: int, shipped: dict[str, Any], more: dict[str, Any]) -> Iterator[None]:
+    """The Ray at `address` or $RAY_ADDRESS, or one of our own."""
     named = address or os.environ.get("RAY_ADDRESS")
     if named:
         tell(f"joining Ray at {named}")
-        with joined(named, bool(more.get("log_to_driver"))):
+        with joined(named, bool(more.get("log_to_driver")), **shipped):
             yield
         return
-    own = OwnRay(cpus, more)
+    own = OwnRay(cpus, {**more, **shipped})
     try:
         own.start()
         _OWN.append(own)

@@ -17,10 +17,13 @@ _CONNECTED: list[str] = []  # the address by which this process has joined a Ray
 
 
 @contextmanager
-def joined(address: str, log: bool = False) -> Iterator[None]:
-    """The Ray at this address while this lasts."""
+def joined(address: str, log: bool = False, **more: Any) -> Iterator[None]:
+    """The Ray at this address while this lasts.
+
+    more  further arguments of ray.init
+    """
     with keeping_signals():
-        _connect(address, log)
+        _connect(address, log, more)
     _CONNECTED.append(address)
     try:
         yield
@@ -46,11 +49,11 @@ def refuse_another(address: str | None) -> None:
         )
 
 
-def _connect(address: str, log: bool) -> None:
+def _connect(address: str, log: bool, more: dict[str, Any]) -> None:
     try:
         there = _peer(address)  # Ray itself would try for minutes
         _show_the_token(address, there)
-        ray.init(address=address, log_to_driver=log, configure_logging=False, logging_level=logging.ERROR)
+        ray.init(address=address, log_to_driver=log, configure_logging=False, logging_level=logging.ERROR, **more)
     except AuthenticationError:
         raise _unknown(address) from None
     except (OSError, RuntimeError, ValueError, RayError) as error:

@@ -1,0 +1,130 @@
+"""Several hosts, each with its own network, disk and processes: what one machine's processes cannot show."""
+
+import importlib.util
+import json
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hosts import racked, why_not
+from laws import assert_same_bits, run
+from test_processes import checkpoint_of, commands_of_the_cluster_section
+from waiting import PATIENCE, wait_until
+
+import raydream as rd
+
+GAME = dict(samples=7, dim_x=3, dim_y=4, seed=3)
+MINE = f"""
+from raydream.problems import QuadraticGame
+class Own:
+    def __init__(self, shard):
+        self.value, self.gradient, self.samples = shard.value, shard.gradient, shard.samples
+class Mine(QuadraticGame):
+    def local(self, i):
+        return Own(super().local(i))
+def make():
+    return Mine.random(agents=6, **{GAME!r})
+"""
+WORDS = ["--problem", "mine:make", "--eta", "0.05", "--gamma", "0.3", "--set", "b=3", "--record-every", "20"]
+SIZE = ["--num-cpus=4", "--disable-usage-stats", "--object-store-memory=100000000"]
+QUICK = '{"health_check_initial_delay_ms":0,"health_check_period_ms":500,"health_check_failure_threshold":3}'
+PROGRAMS = Path(sys.executable).parent
+
+
+@pytest.fixture(scope="module")
+def hosts():
+    """Three hosts with a Ray across them, by the README's commands; a module of one's own is on the first alone."""
+    if reason := why_not():
+        pytest.skip(f"{reason}; two raylets on one host are tested instead, in test_processes.py")
+    head, worker = (line.split() for line in commands_of_the_cluster_section() if line.startswith("ray start"))
+    with racked(3) as (_, hosts):
+        first, *others = hosts
+        for host in hosts:
+            host.environment = environment(host)
+        first.write("mine.py", MINE)
+        succeed(first, [*head, *SIZE, "--system-config", QUICK])
+        for host in others:
+            succeed(host, [word.replace("HEAD", first.address) for word in worker] + SIZE)
+        yield hosts
+
+
+def environment(host):
+    """Programs of this installation; Ray's folder on the host's own disk; one token for all."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    path = os.pathsep.join([str(PROGRAMS), kept["PATH"]])
+    return {**kept, "PATH": path, "RAY_TMPDIR": str(host.disk), "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN}
+
+
+TOKEN = secrets.token_hex(32)
+
+
+def succeed(host, words, **settings):
+    """Run this on a host; what it printed."""
+    done = host.run(words, env=host.environment, **settings)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def game():
+    """The problem of the module."""
+    exec(MINE, names := {})
+    return names["make"]()
+
+
+def uninterrupted(iterations):
+    method = rd.DREAM(eta=0.05, gamma=0.3, b=3)
+    return run(game(), rd.topology.ring(6), method, iterations=iterations, record_every=20)
+
+
+def told(folder):
+    """What run.json says."""
+    return json.loads((folder / "run.json").read_text())
+
+
+def test_agents_on_three_hosts_of_which_one_is_lost(hosts, tmp_path):
+    """They spread, with code that one host had; all of a host's processes die; the bits are those of one process."""
+    first, _, third = hosts
+    words = ["raydream", "run", *WORDS, "--address", f"{first.address}:6379", "--ship", "mine.py"]
+    words += ["--iterations", "1000000", "--checkpoint-every", "40", "--directory", str(tmp_path / "r")]
+    with open(tmp_path / "err", "w+") as err:
+        process = subprocess.Popen(first.words(words), env=first.environment, stdout=err, stderr=err, text=True)
+        try:
+            wait_until(lambda: checkpoint_of(tmp_path) > 0 or process.poll() is not None, "a checkpoint")
+            assert process.poll() is None, Path(err.name).read_text()
+            assert {place["address"] for place in told(tmp_path / "r")["places"]} == {host.address for host in hosts}
+            third.kill()
+            wait_until(lambda: told(tmp_path / "r")["recoveries"] or process.poll() is not None, "a recovery")
+            (tmp_path / "r/stop").touch()
+            process.wait(timeout=PATIENCE)
+        finally:
+            process.kill()
+            process.wait(timeout=PATIENCE)
+        assert "go on with: raydream resume" in Path(err.name).read_text()
+    assert third.address not in {place["address"] for place in told(tmp_path / "r")["places"]}
+    done = checkpoint_of(tmp_path)
+    resumed = rd.resume(tmp_path / "r", iterations=done + 30, backend="local", problem=game())
+    assert_same_bits(resumed, uninterrupted(done + 30))
+
+
+def test_code_that_the_others_lack_is_named(hosts, tmp_path):
+    """Without `--ship`: which module, and what to do."""
+    first, *_ = hosts
+    words = ["raydream", "run", *WORDS, "--address", f"{first.address}:6379", "--directory", str(tmp_path / "r")]
+    done = first.run(words, env=first.environment)
+    assert done.returncode == 2
+    assert "No module named 'mine'; send it along with `ship` (--ship PATH)." in done.stderr
+
+
+def test_a_job_brings_its_own_code(hosts, tmp_path):
+    """The README's `ray job submit`: the run finds Ray, and its actors the module."""
+    if importlib.util.find_spec("aiohttp_cors") is None:
+        pytest.skip("the extra `cluster` is not installed")
+    first, *_ = hosts
+    [command] = [line for line in commands_of_the_cluster_section() if line.startswith("ray job submit")]
+    words = command.replace("/shared/runs/mine", str(tmp_path / "r")).split()
+    out = succeed(first, [*words, *WORDS, "--iterations", "40"])
+    assert "succeeded" in out
+    assert_same_bits(rd.load(tmp_path / "r"), uninterrupted(40))
