@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -114,8 +115,8 @@ def _compared(what: str, quick: bool) -> Iterator[Row]:
             stack.callback(session.close)
             session.init(())
             steps = 2 if quick else STEPS[what] // (10 if name == RAY else 1)
-            session.advance(0, COINS[:2], None, ())
-            block = partial(session.advance, 2, COINS[:steps], None, ())
+            block = _blocks(session, steps)
+            block()
             variants[name] = partial(milliseconds, block, per * steps)
         mpi = launcher()
         if mpi:
@@ -124,6 +125,17 @@ def _compared(what: str, quick: bool) -> Iterator[Row]:
     beside = took.pop("MPI", [])
     for name, figures in took.items():
         yield Row(f"{unit}, {name}", figures, "ms", beside, "MPI", most=GOALS.get((what, name)) if beside else None)
+
+
+def _blocks(session: Any, steps: int) -> Callable[[], None]:
+    """The next block of so many steps, whenever it is called."""
+    firsts = count(0, steps)
+
+    def block() -> None:
+        first = next(firsts)
+        session.advance(first, COINS[:steps], None, ())
+
+    return block
 
 
 def launcher() -> list[str] | None:

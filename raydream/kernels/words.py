@@ -1,6 +1,8 @@
 """Words in memory that processes share: one writes its own, others wait until it has reached a number."""
 
-from typing import Any
+from collections.abc import Sequence
+
+import numpy as np
 
 from raydream.kernels.library import address, compiled
 
@@ -17,10 +19,14 @@ def publish(word: int, value: int) -> None:
     compiled().publish(word, value % WRAP)
 
 
-def reached(words: Any, value: int, seconds: float) -> int:
-    """How many of the words at these addresses have reached `value`, counted from the first.
+class Words:
+    """Words at these addresses, to be waited for."""
 
-    Waits for those that have not, for about so many seconds.
-    """
-    count: int = compiled().reached(len(words), address(words), value % WRAP, int(seconds * 1e9))
-    return count
+    def __init__(self, places: Sequence[int]) -> None:
+        self._places, self._reached = np.array(places, dtype=np.uint64), compiled().reached
+        self._where = len(places), address(self._places)
+
+    def reached(self, value: int, seconds: float) -> int:
+        """How many have reached `value`, counted from the first; waits for those that have not, for about so long."""
+        count: int = self._reached(*self._where, value % WRAP, int(seconds * 1e9))
+        return count

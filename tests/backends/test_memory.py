@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from raydream.backends.ray.links.memory import OFFER, Segment, Window, available
-from raydream.kernels.words import publish, reached
+from raydream.kernels.words import Words, publish
 
 pytestmark = pytest.mark.skipif(not available(), reason="this system has no memory without a name")
 
@@ -107,14 +107,14 @@ def test_a_word_is_waited_for_and_may_wrap():
     """Whoever waits goes on when the word has reached a number, also beyond 32 bits; what never comes is not there."""
     segment = Segment(64)
     window = Window(segment.offer)
-    words = np.array([window.word], dtype=np.uint64)
-    assert reached(words, 1, 0.0) == 0 == reached(words, 1, 0.001)
+    words = Words([window.word])
+    assert words.reached(1, 0.0) == 0 == words.reached(1, 0.001)
     for value in (1, 5, 2**31, 2**32 - 1, 2**32 + 3):
         publish(segment.word, value)
-        assert reached(words, value, 0.0) == 1 and reached(words, value + 1, 0.0) == 0
+        assert words.reached(value, 0.0) == 1 and words.reached(value + 1, 0.0) == 0
     timer = threading.Timer(0.05, publish, (segment.word, 2**32 + 4))
     timer.start()
-    while not reached(words, 2**32 + 4, 10.0):
+    while not words.reached(2**32 + 4, 10.0):
         pass
     timer.join()
     window.close()

@@ -36,10 +36,9 @@ class Neighbourhood:
             room.stack[self._route.own] = V
             return self._weights(room.stack)
         found = self._links.look(says, room.hears)
-        room.places[self._route.own] = address(V) + room.steps
+        room.lie(room.own, address(V))
         for peer, place in found.items():
-            at = self._route.hears[peer]
-            room.places[at] = place + room.apart * np.arange(len(at), dtype=np.uint64)
+            room.lie(room.heard[peer], place)
         return self._weights.of_rows(room.places, room.width)
 
     def _says(self, V: Array) -> dict[int, Buffers]:
@@ -59,6 +58,7 @@ class _Room:
     stack   room for the row of each column; what is heard is written there or stays where it is
     hears   for each neighbour, its part of that
     places  the address of each column's row
+    own, heard  which columns are the actor's own, and each neighbour's: one, or several and how far apart they lie
     """
 
     def __init__(self, route: Route, width: int, dtype: Any) -> None:
@@ -68,8 +68,20 @@ class _Room:
         self.hears: dict[int, Buffers] = {
             peer: [whole[first * apart : last * apart] for first, last in spans(at)] for peer, at in route.hears.items()
         }
-        self.steps = self.apart * np.arange(len(route.own), dtype=np.uint64)
         self.places = address(self.stack) + self.apart * np.arange(len(route.columns), dtype=np.uint64)
+        self.own = self._columns(route.own)
+        self.heard = {peer: self._columns(at) for peer, at in route.hears.items()}
+
+    def lie(self, columns: Any, place: int) -> None:
+        """The rows of these columns lie one behind the other from this address on."""
+        if isinstance(columns, int):  # as with one agent in each actor, where it is ten times as fast
+            self.places[columns] = place
+        else:
+            at, steps = columns
+            self.places[at] = place + steps
+
+    def _columns(self, at: Indices) -> Any:
+        return int(at[0]) if len(at) == 1 else (at, self.apart * np.arange(len(at), dtype=np.uint64))
 
 
 def spans(rows: Indices) -> Spans:

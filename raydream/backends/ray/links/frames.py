@@ -8,7 +8,7 @@ import socket
 import struct
 from typing import NamedTuple
 
-from raydream.backends.ray.links.protocol import Buffers
+from raydream.backends.ray.links.protocol import Buffers, length_of
 from raydream.errors import LinkError, LinkLost
 
 HEADER = struct.Struct("!16sIIQQQ")  # the fields of `Header`, in order
@@ -53,11 +53,11 @@ class Connection:
     def begin(self, run: bytes, epoch: int, round: int, says: Buffers | None, hears: Buffers | None) -> None:
         """Start a round; None: nothing is said, or nothing heard, in this round."""
         if says is not None:
-            header = Header(run, epoch, self.me, round, sum(piece.nbytes for piece in says))
+            header = Header(run, epoch, self.me, round, length_of(says))
             self._voice = [memoryview(HEADER.pack(*header)), *says]
         if hears is not None:
             self._ear, self._hears = [memoryview(self._header)], hears
-            self._expected = Header(run, epoch, self.peer, round, sum(piece.nbytes for piece in hears))
+            self._expected = Header(run, epoch, self.peer, round, length_of(hears))
             self.listens = True
 
     def events(self) -> int:

@@ -11,6 +11,11 @@ DELIVERY = "delivery"  # the group of an actor's threads that take what neighbou
 Buffers = Sequence[memoryview]
 
 
+def length_of(pieces: Buffers) -> int:
+    """Bytes of a frame."""
+    return pieces[0].nbytes if len(pieces) == 1 else sum(piece.nbytes for piece in pieces)
+
+
 @dataclass(frozen=True)
 class Terms:
     """What all actors of a run know of their links.

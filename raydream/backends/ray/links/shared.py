@@ -7,16 +7,13 @@ Nobody waits for ever: whoever is furthest behind waits only for actors that are
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import numpy as np
 
 from raydream.backends.ray.links.frames import HEADER, Header, checked
 from raydream.backends.ray.links.memory import OFFER as MEMORY
 from raydream.backends.ray.links.memory import Segment, Window
-from raydream.backends.ray.links.protocol import Buffers
+from raydream.backends.ray.links.protocol import Buffers, length_of
 from raydream.errors import LinkError
-from raydream.kernels.words import publish, reached
+from raydream.kernels.words import Words, publish
 
 LEAST = 1 << 12  # bytes of a slot
 SEAT = struct.Struct("!I")  # which of an actor's headers are for a neighbour
@@ -41,7 +38,7 @@ class Shared:
         self._windows: dict[int, Window] = {}
         self._their_seats: dict[int, int] = {}
         self._laid: list[tuple[int, tuple[int, ...]]] = [(0, ()), (0, ())]  # of each slot: the round, and who reads it
-        self._words: dict[tuple[int, ...], Any] = {}  # their addresses
+        self._words: dict[tuple[int, ...], Words] = {}
 
     def offer(self, peer: int) -> bytes:
         """What a neighbour needs to know."""
@@ -108,8 +105,8 @@ class Shared:
         """How many of these neighbours' words have reached a number, counted from the first."""
         words = self._words.get(peers)
         if words is None:
-            words = self._words[peers] = np.array([self._windows[peer].word for peer in peers], dtype=np.uint64)
-        return reached(words, value, seconds)
+            words = self._words[peers] = Words([self._windows[peer].word for peer in peers])
+        return words.reached(value, seconds)
 
     def close(self) -> None:
         """Let go of all memory."""
@@ -121,8 +118,11 @@ class Shared:
 
     def _free(self, round: int, slot: int, says: Mapping[int, Buffers]) -> int:
         """Where a slot begins that holds all this and is read by nobody any more."""
-        frames = {id(pieces): sum(piece.nbytes for piece in pieces) for pieces in says.values()}
-        size = sum(-(-frame // LINE) * LINE for frame in frames.values())
+        size, known = 0, set[int]()
+        for pieces in says.values():
+            if id(pieces) not in known:
+                known.add(id(pieces))
+                size += -(-length_of(pieces) // LINE) * LINE
         if size > self._room:
             for before in self._laid:
                 self._until_read(round, *before)

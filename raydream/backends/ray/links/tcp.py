@@ -15,7 +15,7 @@ from typing import ClassVar
 from raydream.backends.ray.links.frames import Connection, Header
 from raydream.backends.ray.links.greeting import Greeting
 from raydream.backends.ray.links.memory import available
-from raydream.backends.ray.links.protocol import Buffers, Links, Terms
+from raydream.backends.ray.links.protocol import Buffers, Links, Terms, length_of
 from raydream.backends.ray.links.shared import OFFER, Shared
 from raydream.errors import LinkLost, LinkTimeout
 
@@ -139,20 +139,25 @@ class DirectLinks(Links):
             if self._shared is not None:
                 said = _among(says, self._near)
                 self._shared.say(self.round, said) if said else self._shared.pass_by(self.round)
-            far = {peer: self._links[peer] for peer in (says.keys() | hears.keys()) - self._near}
-            for peer, link in far.items():
-                link.begin(self.terms.run, self.epoch, self.round, says.get(peer), hears.get(peer))
-            if far:
-                self._move(far)
+            if len(self._near) < len(self._links):
+                self._talk(says, hears)
             near = _among(hears, self._near)
             if not near or self._shared is None:
                 return {}
-            return self._shared.hear(self.round, {peer: _length(ears) for peer, ears in near.items()})
+            return self._shared.hear(self.round, {peer: length_of(ears) for peer, ears in near.items()})
         except BaseException as error:
             self._hang_up()
             if isinstance(error, OSError):
                 raise LinkLost(f"actor {self.me}: the link broke ({error}).") from None
             raise
+
+    def _talk(self, says: Mapping[int, Buffers], hears: Mapping[int, Buffers]) -> None:
+        """The round with those whose frames go over connections."""
+        far = {peer: self._links[peer] for peer in (says.keys() | hears.keys()) - self._near}
+        for peer, link in far.items():
+            link.begin(self.terms.run, self.epoch, self.round, says.get(peer), hears.get(peer))
+        if far:
+            self._move(far)
 
     def _until(self, peers: tuple[int, ...], value: int) -> None:
         """Sleep until these neighbours' words have reached a number, one is gone, the bell rings, or patience ends."""
@@ -210,7 +215,3 @@ class TcpLinks(DirectLinks):
 def _among(frames: Mapping[int, Buffers], near: set[int]) -> Mapping[int, Buffers]:
     """Those of or for these neighbours."""
     return frames if frames.keys() <= near else {peer: frames[peer] for peer in frames if peer in near}
-
-
-def _length(pieces: Buffers) -> int:
-    return sum(piece.nbytes for piece in pieces)
