@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import os
-import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -28,37 +27,46 @@ class Mine(QuadraticGame):
 def make():
     return Mine.random(agents=6, **{GAME!r})
 """
-WORDS = ["--problem", "mine:make", "--eta", "0.05", "--gamma", "0.3", "--set", "b=3", "--record-every", "20"]
+WORDS = ["--eta", "0.05", "--gamma", "0.3", "--set", "b=3", "--record-every", "20"]
 SIZE = ["--num-cpus=4", "--disable-usage-stats", "--object-store-memory=100000000"]
 QUICK = '{"health_check_initial_delay_ms":0,"health_check_period_ms":500,"health_check_failure_threshold":3}'
-PROGRAMS = Path(sys.executable).parent
+PAGE = (Path(__file__).parents[2] / "experiments/cluster/README.md").read_text()
+
+
+def command(beginning, first=None):
+    """The page's command that begins so, with the address of the first host, as words."""
+    [line] = [line.strip() for line in PAGE.splitlines() if line.startswith(f"    {beginning}")]
+    return (line if first is None else line.replace("HEAD", first.address)).split()
 
 
 @pytest.fixture(scope="module")
 def hosts():
-    """Three hosts with a Ray across them, by the README's commands; a module of one's own is on the first alone."""
+    """Three hosts with a Ray across them, by the page's commands; a module of one's own is on the first alone."""
     if reason := why_not():
         pytest.skip(f"{reason}; two raylets on one host are tested instead, in test_processes.py")
-    head, worker = (line.split() for line in commands_of_the_cluster_section() if line.startswith("ray start"))
     with racked(3) as (_, hosts):
         first, *others = hosts
         for host in hosts:
             host.environment = environment(host)
+        succeed(first, command("ray get-auth-token"))
+        token = succeed(first, ["cat", ".ray/auth_token"])
+        for host in hosts:
+            succeed(host, ["mkdir", "-p", ".ray"])
+            host.write(".ray/auth_token", token)
+            succeed(host, ["sh", "-c", " ".join(command("chmod"))])
+            host.environment["RAY_AUTH_MODE"] = "token"
         first.write("mine.py", MINE)
-        succeed(first, [*head, *SIZE, "--system-config", QUICK])
+        succeed(first, [*command("ray start --head"), *SIZE, "--system-config", QUICK])
         for host in others:
-            succeed(host, [word.replace("HEAD", first.address) for word in worker] + SIZE)
+            succeed(host, [*command("ray start --address", first), *SIZE])
         yield hosts
 
 
 def environment(host):
-    """Programs of this installation; Ray's folder on the host's own disk; one token for all."""
+    """Programs of this installation; a home, and Ray's folder, on the host's own disk."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    path = os.pathsep.join([str(PROGRAMS), kept["PATH"]])
-    return {**kept, "PATH": path, "RAY_TMPDIR": str(host.disk), "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN}
-
-
-TOKEN = secrets.token_hex(32)
+    path = os.pathsep.join([str(Path(sys.executable).parent), kept["PATH"]])
+    return {**kept, "PATH": path, "HOME": str(host.disk), "RAY_TMPDIR": str(host.disk)}
 
 
 def succeed(host, words, **settings):
@@ -87,7 +95,8 @@ def told(folder):
 def test_agents_on_three_hosts_of_which_one_is_lost(hosts, tmp_path):
     """They spread, with code that one host had; all of a host's processes die; the bits are those of one process."""
     first, _, third = hosts
-    words = ["raydream", "run", *WORDS, "--address", f"{first.address}:6379", "--ship", "mine.py"]
+    wait_until(lambda: succeed(first, command("ray status")).count("1 node_") == 3, "the status of three nodes")
+    words = [*command("raydream run --address HEAD:6379 --problem", first), *WORDS]
     words += ["--iterations", "1000000", "--checkpoint-every", "40", "--directory", str(tmp_path / "r")]
     with open(tmp_path / "err", "w+") as err:
         process = subprocess.Popen(first.words(words), env=first.environment, stdout=err, stderr=err, text=True)
@@ -112,19 +121,31 @@ def test_agents_on_three_hosts_of_which_one_is_lost(hosts, tmp_path):
 def test_code_that_the_others_lack_is_named(hosts, tmp_path):
     """Without `--ship`: which module, and what to do."""
     first, *_ = hosts
-    words = ["raydream", "run", *WORDS, "--address", f"{first.address}:6379", "--directory", str(tmp_path / "r")]
-    done = first.run(words, env=first.environment)
+    words = command("raydream run --address HEAD:6379 --problem", first)
+    del words[words.index("--ship") : words.index("--ship") + 2]
+    done = first.run([*words, *WORDS, "--directory", str(tmp_path / "r")], env=first.environment)
     assert done.returncode == 2
     assert "No module named 'mine'; send it along with `ship` (--ship PATH)." in done.stderr
 
 
 def test_a_job_brings_its_own_code(hosts, tmp_path):
-    """The README's `ray job submit`: the run finds Ray, and its actors the module."""
+    """`ray job submit`: the run finds Ray, and its actors the module."""
     if importlib.util.find_spec("aiohttp_cors") is None:
         pytest.skip("the extra `cluster` is not installed")
     first, *_ = hosts
-    [command] = [line for line in commands_of_the_cluster_section() if line.startswith("ray job submit")]
-    words = command.replace("/shared/runs/mine", str(tmp_path / "r")).split()
+    words = [word.replace("/shared/runs/mine", str(tmp_path / "r")) for word in command("ray job submit")]
     out = succeed(first, [*words, *WORDS, "--iterations", "40"])
     assert "succeeded" in out
     assert_same_bits(rd.load(tmp_path / "r"), uninterrupted(40))
+
+
+def test_a_host_leaves(hosts):
+    """`ray stop` on it."""
+    _, second, _ = hosts
+    succeed(second, command("ray stop"))
+
+
+def test_the_page_and_the_readme_agree():
+    """The command that both give is run as the README's, on two raylets of one host; the job's as this page's."""
+    for beginning in ("raydream run --address HEAD:6379 --agents", "ray job submit"):
+        assert " ".join(command(beginning)) in commands_of_the_cluster_section()
