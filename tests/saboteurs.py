@@ -7,6 +7,10 @@ from pathlib import Path
 
 from waiting import PATIENCE
 
+from raydream.backends.ray.links.frames import Connection
+from raydream.backends.ray.links.seal import Seal
+from raydream.backends.ray.links.tcp import TcpLinks
+
 
 class Sabotaged:
     """A problem of which one agent does something bad at its n-th gradient (or when it is built), once."""
@@ -60,3 +64,21 @@ class BadShard:
             deadline = time.monotonic() + PATIENCE
             while len(list(Path(self.flag).glob("here-*"))) < 2 and time.monotonic() < deadline:
                 time.sleep(0.02)
+
+
+class Tampered(TcpLinks):
+    """Links on which a byte of one frame changes on its way, once, as if they crossed a network."""
+
+    says = "over a wire that somebody has touched"
+
+    def _linked(self, peer, connection):
+        return Wire(connection, self.me, peer, Seal(self.terms, self.epoch, self.me, peer))
+
+
+class Wire(Connection):
+    def begin(self, run, epoch, round, says, hears):
+        super().begin(run, epoch, round, says, hears)
+        if (self.me, epoch, round) == (1, 1, 30) and says:
+            changed = bytearray(self._voice[1])
+            changed[3] ^= 1
+            self._voice[1] = memoryview(changed)

@@ -42,10 +42,10 @@ def test_large_frames_do_not_deadlock(monkeypatch):
     """Both directions at once, far beyond the sockets' buffers, in a complete graph."""
     begin = Connection.__init__
 
-    def small(self, connection, me, peer):
+    def small(self, connection, *more):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
-        begin(self, connection, me, peer)
+        begin(self, connection, *more)
 
     monkeypatch.setattr(Connection, "__init__", small)
     with Group(complete(4), kinds=(TcpLinks,)) as group:

@@ -12,7 +12,7 @@ import ray
 from conftest import listening, numbers_with
 from laws import METHODS_UNDER_TEST, ONE_MACHINE, assert_same_bits, run
 from letters import letters_in
-from saboteurs import Sabotaged
+from saboteurs import Sabotaged, Tampered
 from test_links import ATTACKS, attack
 from waiting import PATIENCE, wait_until
 
@@ -89,6 +89,16 @@ WAYS = {
 def test_every_way_of_running_gives_the_same_bits(way, expected, tmp_path):
     """Backend, links, packing, resumption and lost actors leave no trace in the numbers."""
     assert_same_bits(way(tmp_path), expected)
+
+
+def test_a_frame_that_was_changed_on_its_way_is_refused_and_the_run_recovers(monkeypatch, expected):
+    """It is not taken for numbers: everybody goes back to before it, and on to the same bits."""
+    monkeypatch.setitem(LINKS._entries, "tampered", Tampered)
+    backend = rd.RayBackend(links="tampered", agents_per_actor=[3, 5])
+    found = rd.run(game(), RING, METHOD, iterations=23, record_every=5, backend=backend)
+    assert_same_bits(found, expected)
+    assert [event["agents"] for event in found.recoveries] == [[]]
+    assert "refused a frame of actor 1: it was changed on its way" in found.recoveries[0]["reason"]
 
 
 def test_a_transport_is_one_class_and_one_line(monkeypatch, tmp_path, expected):

@@ -69,6 +69,9 @@ class RayBackend:
         not_negative("num_gpus", self.num_gpus)
         positive("patience", self.patience)
         check_shippable(self.ship)
+        for name, given in (("resources", self.resources), ("labels", self.labels)):
+            if given is not None and not isinstance(given, Mapping):
+                raise TypeError(f"`{name}` must be a dict, or None; got {given!r}.")
         for name, amount in (self.resources or {}).items():
             positive(f"resources[{name!r}]", amount)
 

@@ -10,7 +10,7 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayError
 from raydream.backends.ray.agent import Failure
 from raydream.backends.ray.hang import Hang
 from raydream.backends.ray.routing import Router
-from raydream.errors import ActorsBroken, AgentsHang, LinkError, LinkTimeout
+from raydream.errors import ActorsBroken, AgentsHang, LinkError, LinkLost, LinkTimeout
 from raydream.feedback import tell
 from raydream.interrupt import heed
 
@@ -122,7 +122,8 @@ class Question:
         if self._lost:
             raise ActorsBroken(self._lost, f"lost {self._named(self._lost)}")
         if self._failures:
-            raise ActorsBroken(set(), str(next(iter(self._failures.values())).error))
+            first = min(self._failures.values(), key=lambda failure: isinstance(failure.error, LinkLost))
+            raise ActorsBroken(set(), str(first.error))  # whoever was only left by it can tell less
 
     def _named(self, numbers: Iterable[int]) -> str:
         """The agents of some actors."""

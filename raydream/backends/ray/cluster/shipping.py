@@ -5,14 +5,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from raydream import checks
+
 _SHIPPED: list[str] = []  # what went along when this process attached to Ray, while it is attached
 
 
 def check_shippable(paths: Sequence[str]) -> None:
     """Refuse what actors could not import."""
-    if isinstance(paths, str):
-        raise TypeError(f"`ship` must be a list of paths; got the text {paths!r}.")
-    for path in map(Path, paths):
+    if isinstance(paths, str) or not isinstance(paths, Sequence):
+        raise TypeError(f"`ship` must be a list of paths; got {paths!r}.")
+    for path in (checks.path("ship", one) for one in paths):
         if not (path.is_dir() or (path.is_file() and path.suffix in (".py", ".whl"))):
             raise ValueError(
                 f"`ship` must name folders of packages, .py files or wheels; {str(path)!r} is none that exists."

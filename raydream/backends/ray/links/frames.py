@@ -1,18 +1,29 @@
-"""A connection between two actors, and a round's frames on it: a header that is checked, then rows of numbers.
+"""A connection between two actors, and a round's frames on it: a header that is checked, rows of numbers, and a hash of
+both where it crosses a network.
 
 In memory that actors share (see `shared`) the same header says where the rows lie.
 """
 
+import errno
 import select
 import socket
 import struct
 from typing import NamedTuple
 
 from raydream.backends.ray.links.protocol import Buffers, length_of
+from raydream.backends.ray.links.seal import SIZE, Seal
 from raydream.errors import LinkError, LinkLost
 
 HEADER = struct.Struct("!16sIIQQQ")  # the fields of `Header`, in order
 PIECES = 64  # buffers handed to one system call
+CUT_OFF = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN)
+# Where a link goes down nobody hangs up: the system asks the other end now and then whether it is still there, also
+# while this actor computes, and gives it up within about 5 s.
+_ASKING = {"TCP_KEEPIDLE": 3, "TCP_KEEPINTVL": 1, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 5000}
+BEATS = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *((socket.IPPROTO_TCP, getattr(socket, name), value) for name, value in _ASKING.items() if hasattr(socket, name)),
+]
 
 
 class Header(NamedTuple):
@@ -37,12 +48,19 @@ def checked(me: int, expected: Header, header: bytes | bytearray | memoryview) -
 
 
 class Connection:
-    """One socket, and what of the present round is still to be sent and heard on it."""
+    """One socket, and what of the present round is still to be sent and heard on it.
 
-    def __init__(self, connection: socket.socket, me: int, peer: int) -> None:
+    seal  what follows frames that cross a network
+    """
+
+    def __init__(self, connection: socket.socket, me: int, peer: int, seal: Seal | None = None) -> None:
         connection.setblocking(False)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket, self.me, self.peer = connection, me, peer
+        for level, option, value in BEATS:
+            connection.setsockopt(level, option, value)
+        self.socket, self.me, self.peer, self.seal = connection, me, peer, seal
+        self._ends = connection.getsockname()[:2], connection.getpeername()[:2]
+        self._tag = bytearray(SIZE)
         self._voice: list[memoryview] = []
         self._ear: list[memoryview] = []
         self._header = bytearray(HEADER.size)
@@ -55,6 +73,8 @@ class Connection:
         if says is not None:
             header = Header(run, epoch, self.me, round, length_of(says))
             self._voice = [memoryview(HEADER.pack(*header)), *says]
+            if self.seal is not None:
+                self._voice.append(memoryview(self.seal.made(self._voice)))
         if hears is not None:
             self._ear, self._hears = [memoryview(self._header)], hears
             self._expected = Header(run, epoch, self.peer, round, length_of(hears))
@@ -71,6 +91,8 @@ class Connection:
                 sent = self.socket.sendmsg(self._voice[:PIECES])
             except BlockingIOError:
                 return False
+            except OSError as error:
+                raise self._lost(error) from None
             _drop(self._voice, sent)
         return True
 
@@ -84,6 +106,8 @@ class Connection:
                 heard, *_ = self.socket.recvmsg_into(self._ear[:PIECES])
             except BlockingIOError:
                 return False
+            except OSError as error:
+                raise self._lost(error) from None
             if heard == 0:
                 raise self._lost()
             _drop(self._ear, heard)
@@ -95,6 +119,8 @@ class Connection:
             heard = self.socket.recv(1)
         except BlockingIOError:
             return
+        except OSError as error:
+            raise self._lost(error) from None
         if heard:
             raise LinkError(f"actor {self.me} was sent what it does not expect by actor {self.peer}.")
         raise self._lost()
@@ -103,17 +129,25 @@ class Connection:
         """End it."""
         self.socket.close()
 
-    def _lost(self) -> LinkLost:
-        return LinkLost(f"actor {self.me}: actor {self.peer} hung up.")
+    def _lost(self, error: OSError | None = None) -> LinkError:
+        if error is None or error.errno not in CUT_OFF:
+            why = "" if error is None else f" ({error.strerror})"
+            return LinkLost(f"actor {self.me}: actor {self.peer} hung up{why}.")
+        here, there = (f"{host}:{port}" for host, port in self._ends)
+        pair = f"actor {self.me} at {here} and actor {self.peer} at {there}"
+        return LinkError(f"{pair} are cut off from each other ({error.strerror}).")
 
     def _go_on(self) -> None:
-        """What was waited for is there: the header, then the rows."""
+        """What was waited for is there: the header, or the rows and their hash."""
         if self._expected is not None:
             if checked(self.me, self._expected, self._header):
                 raise LinkError(f"actor {self.me} refused a frame of actor {self.peer}: its place is not here.")
             self._expected = None
-        self._ear, self._hears = list(self._hears), ()
-        self.listens = bool(self._ear)
+            self._ear = [*self._hears, *([] if self.seal is None else [memoryview(self._tag)])]
+            return
+        if self.seal is not None and not self.seal.holds([self._header, *self._hears], self._tag):
+            raise LinkError(f"actor {self.me} refused a frame of actor {self.peer}: it was changed on its way.")
+        self._hears, self.listens = (), False
 
 
 def _drop(buffers: list[memoryview], count: int) -> None:

@@ -1,7 +1,8 @@
 """Direct links: frames straight from actor to actor, one TCP connection per pair of neighbouring actors.
 
 A listener accepts only peers that prove the run's secret (see `greeting`). After that a round is one frame each way
-(see `frames`): the receiver knows the length that it expects and refuses any other. Nothing is ever unpickled. Between
+(see `frames`): the receiver knows the length that it expects and refuses any other, and one that was changed on its way
+through a network (see `seal`). Nothing is ever unpickled. Between
 actors that can read each other's memory frames lie there (see `shared`), and the connection only tells of an end.
 """
 
@@ -16,6 +17,7 @@ from raydream.backends.ray.links.frames import Connection, Header
 from raydream.backends.ray.links.greeting import Greeting
 from raydream.backends.ray.links.memory import available
 from raydream.backends.ray.links.protocol import Buffers, Links, Terms, length_of
+from raydream.backends.ray.links.seal import Seal, crosses_a_network
 from raydream.backends.ray.links.shared import OFFER, Shared
 from raydream.errors import LinkLost, LinkTimeout
 
@@ -56,10 +58,10 @@ class DirectLinks(Links):
         greeting = Greeting(self.me, self.terms.run, self.epoch, self.terms.secret, self._wait)
         try:
             for peer in sorted(peer for peer in peers if peer < self.me):
-                self._links[peer] = Connection(greeting.call(peer, peers[peer], deadline), self.me, peer)
+                self._links[peer] = self._linked(peer, greeting.call(peer, peers[peer], deadline))
             callers = {peer for peer in peers if peer > self.me}
             for peer, connection in greeting.answer(self._listener, callers, deadline):
-                self._links[peer] = Connection(connection, self.me, peer)
+                self._links[peer] = self._linked(peer, connection)
             self._agree(greeting, deadline)
         except OSError as error:
             raise LinkLost(f"actor {self.me} could not link with its neighbours ({error}).") from None
@@ -100,6 +102,11 @@ class DirectLinks(Links):
             for end in self._bell:
                 end.close()
             self._bell = None
+
+    def _linked(self, peer: int, connection: socket.socket) -> Connection:
+        """A connection to a neighbour that has proved itself, whose frames are sealed where they cross a network."""
+        seal = Seal(self.terms, self.epoch, self.me, peer) if crosses_a_network(connection) else None
+        return Connection(connection, self.me, peer, seal)
 
     def _hang_up(self) -> None:
         """End all links, so that the neighbours stop waiting too, and theirs in turn."""
