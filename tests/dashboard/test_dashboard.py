@@ -1071,7 +1071,8 @@ def test_a_page_is_a_folder_with_all_its_parts(page):
 @pytest.mark.parametrize("package", ["dash", "waitress"])
 def test_without_the_extra_the_command_says_what_to_install(tmp_path, monkeypatch, package):
     """One sentence and exit code 2; the rest of the package does without."""
-    monkeypatch.setitem(sys.modules, package, None)
+    for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
     for name in [name for name in sys.modules if name.startswith("raydream.dashboard.")]:
         monkeypatch.delitem(sys.modules, name)
     done = CliRunner().invoke(cli.app, ["dashboard", str(tmp_path)])
