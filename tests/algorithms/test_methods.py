@@ -753,7 +753,7 @@ def test_the_declarations_say_what_is_optional_and_which_words_there_are():
     dream, srvr = parameters_of(rd.DREAM), parameters_of(rd.GTSRVR)
     assert {name for name, one in dream.items() if one.optional} == {"p", "b", "b_large", "K0", "K", "K_large"}
     assert {name: one.words for name, one in dream.items() if one.words} == {
-        "mixing": ("fastmix", "gossip"),
+        "mixing": ("fastmix", "gossip", "push-sum"),
         "momentum": ("optimal", "paper"),
     }
     assert srvr["b"].also == ("sqrt(n)",) and srvr["b"].words == () and srvr["form"].words == ("cta", "atc")

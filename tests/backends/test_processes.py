@@ -133,7 +133,8 @@ def test_a_private_ray_that_is_killed_is_started_again(tmp_path, start, part):
     assert [line.partition(" after")[0] for line in without_phases(err)] == ["raydream: stopped"]
     [event] = json.loads((tmp_path / "r/run.json").read_text())["recoveries"]
     assert event["agents"] == [0, 1] and event["reason"].endswith("; a new Ray was started")
-    assert not leftovers(process.pid)
+    # Ray's own agents of what was killed outright end by themselves, within about a minute.
+    wait_until(lambda: not leftovers(process.pid), "nothing is left")
     done = checkpoint_of(tmp_path)
     assert_same_bits(rd.resume(tmp_path / "r", iterations=done + 30, backend="local"), uninterrupted(done + 30))
 
