@@ -77,7 +77,7 @@ def dream_plan() -> Plan:
 
 
 PLANS = {"mixing": mixing_plan, "dream": dream_plan}
-STEPS = {"mixing": 30, "dream": 60}  # of one turn
+STEPS = {"mixing": 60, "dream": 240}  # of one turn: about a second, the longest block of a run
 UNITS = {"mixing": ("round of 256 KB", ROUNDS), "dream": ("DREAM iteration on a9a", 1)}
 PACKED = f"packed in {min(AGENTS, cpus())} actors, direct links"
 DIRECT, TCP, RAY, LOCAL = "8 actors, direct links", "8 actors, TCP alone", "8 actors, Ray links", "local"
