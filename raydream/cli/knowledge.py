@@ -11,6 +11,7 @@ from raydream.cli.tables import show
 
 if TYPE_CHECKING:
     from raydream.data import Shards
+    from raydream.topology import Topology
 
 OneOfThem = Annotated[str | None, typer.Argument(help="One of them, for all of its parameters.")]
 MIXING_COLUMNS = {
@@ -85,10 +86,14 @@ def topology(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter, such as self_weight=0.999.")
     ] = None,
     tolerance: Annotated[float, typer.Option(help="Mix until disagreement has shrunk to this share.")] = 1e-6,
+    schedule: Annotated[
+        list[str] | None,
+        typer.Option(help="Ways in which links change, such as matchings or ring,star, on the (first) topology."),
+    ] = None,
 ) -> None:
     """Spectral facts of networks, and the rounds they need to mix: gossip against FastMix.
 
-    Example: raydream topology ring torus --agents 16 --tolerance 1e-3
+    Example: raydream topology ring torus --agents 16 --tolerance 1e-3 --schedule matchings
     """
     from raydream import checks, specs
     from raydream.topology import TOPOLOGIES
@@ -113,8 +118,28 @@ def topology(
         remarks += [f"{network.name}: {remark}" for remark in network.remarks]
     columns = ("topology", "edges", "lambda_2", "lambda_m", "gap", *MIXING_COLUMNS)
     show(f"{agents} agents; rounds to shrink disagreement to {tolerance:g}", columns, rows)
+    if schedule:
+        show_schedules(schedule, specs.build_topology((names or list(TOPOLOGIES))[0], agents, parameters), tolerance)
     for remark in remarks:
         print(remark)
+
+
+def show_schedules(schedules: list[str], network: "Topology", tolerance: float) -> None:
+    """What is measured of networks that change, as a run of seed 0 has them."""
+    from raydream.conditions import Conditions
+    from raydream.conditions.schedule import Schedule
+
+    rows = []
+    for words in schedules:
+        given = Conditions(schedule=words).schedule
+        assert isinstance(given, Schedule)
+        changing = given.on(network, 0)
+        facts = changing.facts()
+        kind = "one way" if facts.directed else "both ways"
+        period = changing.period or "none"
+        rows.append((words, kind, period, facts.lam, changing.rounds_to_mix(tolerance)))
+    columns = ("schedule", "links", "period", "left by a round, on average", "gossip")
+    show(f"schedules on {network.name}; rounds to shrink disagreement to {tolerance:g}", columns, rows)
 
 
 @command

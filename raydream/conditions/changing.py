@@ -116,6 +116,16 @@ class Changing:
             )
         return Facts(rounds, left, directed, balanced)
 
+    def rounds_to_mix(self, tolerance: float) -> int | None:
+        """The first rounds that leave at most this share of disagreement; None where a thousand do not."""
+        left = np.eye(self.links.m) - 1 / self.links.m
+        with one_thread():
+            for round in range(WINDOW):
+                left = self.matrix(round) @ left
+                if np.linalg.norm(left, 2) <= max(tolerance, ROUNDING):
+                    return round + 1
+        return None
+
     def network(self) -> Network:
         """What an agent knows of it: an average round."""
         lam = self.facts().lam

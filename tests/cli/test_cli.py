@@ -163,6 +163,17 @@ def test_topology_compares_gossip_with_fastmix(cli):
     assert cli("topology").exit_code == 0
 
 
+def test_topology_measures_networks_that_change(cli):
+    """Links in use, what a round leaves on average, and the rounds; three one-peer rounds of 8 agents are the mean."""
+    done = cli("topology", "ring", "--schedule", "matchings", "--schedule", "one-peer-exponential")
+    assert done.exit_code == 0, done.output
+    lines = {line.split()[0]: line.split() for line in done.output.splitlines() if line.split()}
+    rounds = rd.Conditions(schedule="matchings").changing(rd.topology.ring(8), 0).facts()
+    assert float(lines["matchings"][-2]) == pytest.approx(rounds.lam, abs=1e-5)
+    assert lines["one-peer-exponential"][-1] == "3" and float(lines["one-peer-exponential"][-2]) == 0
+    assert "`schedule` must be one of" in cli("topology", "ring", "--schedule", "sometimes").output
+
+
 def test_params_prints_the_theorem(cli):
     """From constants, or from a problem."""
     done = cli("params", "--epsilon", 0.1, "--L", 10, "--mu", 1, "--psi0", 1, "--n", 1000)

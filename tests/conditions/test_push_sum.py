@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from laws import assert_same_bits
+from saboteurs import Sabotaged
 
 import raydream as rd
 from raydream.problems import QuadraticGame
@@ -22,9 +23,9 @@ def game(agents=5):
     return QuadraticGame.random(agents=agents, samples=7, dim_x=3, dim_y=4, seed=3)
 
 
-def run(topology=UNEVEN, method=METHOD, **settings):
+def run(topology=UNEVEN, method=METHOD, problem=None, **settings):
     settings = {"iterations": 17, "record_every": 5, "backend": "local", "seed": 1} | settings
-    return rd.run(game(topology.m), topology, method, **settings)
+    return rd.run(problem or game(topology.m), topology, method, **settings)
 
 
 def solves(topology, conditions=None):
@@ -110,7 +111,14 @@ def resumed(folder):
     return rd.resume(folder / "r", iterations=17, backend=rd.RayBackend(agents_per_actor=2), problem=game())
 
 
-WAYS = {"actors": lambda folder: run(conditions=ROUGH, backend="ray"), "resumed": resumed}
+def killed(folder):
+    problem = Sabotaged(game(), "kill", agent=3, call=9, flag=folder / "killed")
+    result = run(problem=problem, conditions=ROUGH, backend=rd.RayBackend(agents_per_actor=[2, 3]))
+    assert len(result.recoveries) == 1
+    return result
+
+
+WAYS = {"actors": lambda folder: run(conditions=ROUGH, backend="ray"), "resumed": resumed, "killed": killed}
 
 
 @pytest.mark.usefixtures("shared_ray")

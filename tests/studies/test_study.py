@@ -234,12 +234,15 @@ def test_a_metric_that_one_of_the_problems_lacks_is_refused_before_anything_runs
     assert not (tmp_path / "s").exists()
 
 
+ROUGH = {"latency": 0.05, "drop": "bursts-0.1-0.5", "compression": "qsgd-4", "memory": True}
+
+
 @pytest.mark.parametrize("tuned", [True, False], ids=["tuned", "given"])
 def test_a_study_has_conditions(tuned, tmp_path):
     """They hold for tuning and comparing alike, and simulated time may be the budget."""
     file = copy.deepcopy(GIVEN) | {
         "budget": {"axis": "sim_seconds", "amount": 4.5},
-        "conditions": {"latency": 0.05, "drop": "bursts-0.1-0.5", "compression": "qsgd-4", "memory": True},
+        "conditions": {**ROUGH, "schedule": "matchings"},
         "network": [{"name": "ring"}],
         "method": [{"name": "gt-gda", **({} if tuned else {"eta": 0.1, "gamma": 0.5})}],
     }
@@ -248,7 +251,7 @@ def test_a_study_has_conditions(tuned, tmp_path):
         del file["tuning"]
     study = rd.study(file, tmp_path, workers=1, progress=False)
     (comparison,) = study.comparisons.values()
-    wanted = rd.Conditions(latency=0.05, drop="bursts-0.1-0.5", compression="qsgd-4", memory=True)
+    wanted = rd.Conditions(**ROUGH, schedule="matchings")
     assert all(result.record.conditions == wanted for result in comparison.results.values())
     assert set(comparison.runs.outcome) == {"budget"} and (comparison.runs.sim_seconds >= 4.5).all()
 
