@@ -34,6 +34,7 @@ from raydream.dashboard.curves import Zoom
 from raydream.dashboard.live import facts as shown
 from raydream.dashboard.new.again import again
 from raydream.dashboard.new.fields import (
+    EXAMPLES,
     backends,
     conditions,
     limits,
@@ -415,6 +416,10 @@ def test_a_new_run_has_the_conditions_of_the_form(tmp_path):
     assert {name: form[name] for name in fields if fields[name]} == {name: one for name, one in fields.items() if one}
     assert again(config | {"conditions": {"gradient_seconds": [1, 2, 3, 4]}}, {}) is None
     assert {field.name for field in dataclasses.fields(rd.Conditions)} == {*conditions()}, "every condition has a field"
+    for name, examples in EXAMPLES.items():
+        needed = {"condition.compression": "sign"} if name == "memory" else {}
+        for one in examples:
+            assert new_run({**FORM, **needed, f"condition.{name}": one}).arguments, "what is offered fits"
     for field, wrong in (
         ("latency", "-1"),
         ("latency", "[1,2]"),

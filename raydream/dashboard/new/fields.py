@@ -6,6 +6,7 @@ from raydream.backends.ray.links import LINKS
 from raydream.backends.registry import BACKENDS
 from raydream.checks import choice
 from raydream.columns import LIMITED
+from raydream.conditions.schedule import WORDS as SCHEDULES
 from raydream.data.store import KNOWN
 from raydream.data.synthetic import synthetic
 from raydream.parameters import Parameter, parameters_of
@@ -53,6 +54,17 @@ def conditions() -> dict[str, str]:
         "memory": "memory (true, or a step)",
         "schedule": "how links change",
     }
+
+
+EXAMPLES = {
+    "gradient_seconds": ("0.001", "exponential-0.001"),
+    "latency": ("0.01", "exponential-0.01"),
+    "drop": ("0.1", "bursts-0.1-0.5"),
+    "asleep": ("0.05", "bursts-0.1-0.5"),
+    "compression": ("top-0.1", "random-0.1", "qsgd-4", "sign", "float32", "float16"),
+    "memory": ("true", "0.5"),
+    "schedule": (*SCHEDULES, "edge-markovian-0.1-0.5", "ring,star"),
+}  # of conditions, offered as one types
 
 
 def backends() -> dict[str, str]:

@@ -8,6 +8,7 @@ from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
 from raydream import specs
 from raydream.dashboard.new.fields import (
     DATA,
+    EXAMPLES,
     SYNTHETIC,
     backends,
     conditions,
@@ -64,10 +65,11 @@ def _network(query: Query) -> Any:
 
 def _conditions(query: Query) -> Any:
     controls = [
-        text(f"condition.{name}", label, query.one(f"condition.{name}"), placeholder="none")
+        text(f"condition.{name}", label, query.one(f"condition.{name}"), placeholder="none", list=f"examples-{name}")
         for name, label in conditions().items()
     ]
-    return card("Conditions", _row(controls))
+    offers = [html.Datalist([html.Option(value=one) for one in e], id=f"examples-{n}") for n, e in EXAMPLES.items()]
+    return card("Conditions", _row(controls), *offers)
 
 
 def _method(query: Query) -> Any:
