@@ -5,13 +5,13 @@ from typing import Any
 
 from contest.arenas import NETWORKS, PROBLEMS, TARGETS, problem_of
 from contest.entrants import alone, grid_of, refused
-from contest.search import AXES, chosen, evaluated, searched
+from contest.search import AXES, ROUNDS, chosen, evaluated, searched
 from contest.standing import said, standings, tally
 from sweeps import grouped
 from texts import Row, Tables, table
 
 SIZES: dict[str, dict[str, Any]] = {
-    "full": dict(seeds=10, draws=18, further=9, samples=256, steps=1000, problems=PROBLEMS, networks=NETWORKS),
+    "full": dict(seeds=10, draws=12, further=6, samples=256, steps=1000, problems=PROBLEMS, networks=NETWORKS),
     "quick": dict(seeds=2, draws=6, further=4, samples=16, steps=300, problems=PROBLEMS[:2], networks=NETWORKS[:1]),
 }
 
@@ -106,8 +106,9 @@ def setting_words(tables: Tables) -> str:
     return (
         f"Of every entrant {size['draws']} configurations were drawn in each cell, and {size['further']} more around "
         f"its best; each ran with one seed until |grad P(x_bar)| was at most a share of its start ({targets}), or "
-        f"{size['steps']} iterations or rounds were over. What was cheapest on an axis then ran with {size['seeds']} "
-        f"other seeds. Eight agents hold {size['samples']} samples each. {edges} of {len(tables['chosen'])} chosen "
-        f"configurations have a step at an end of what was tried; in {missed} of {len(tables['runs'])} runs the target "
-        f"was not reached again, and in {stayed} y had not followed (the dual gap exceeded what P had gained)."
+        f"{size['steps']} iterations or {ROUNDS} times as many rounds were over. What was cheapest on an axis then "
+        f"ran with {size['seeds']} other seeds. Eight agents hold {size['samples']} samples each. {edges} of "
+        f"{len(tables['chosen'])} chosen configurations have a step at an end of what was tried; in {missed} of "
+        f"{len(tables['runs'])} runs the target was not reached again, and in {stayed} y had not followed (the dual "
+        "gap exceeded what P had gained)."
     )

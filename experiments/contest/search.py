@@ -1,10 +1,10 @@
 """The same search for every entrant: as many draws, as many more around its best, and the best for each price.
 
-A trial runs until |grad P(x_bar)| is at most the target, or some number of iterations or rounds is over, and tells what
-it had spent by then, on every axis: so one pool of trials serves all prices, and an entrant may bring another
-configuration to each. Steps are drawn from a decade to either side of those with which GT-GDA, on a grid of whole
-decades and on the complete network, needs the fewest rounds; the later draws, around the best of the earlier ones, may
-leave it.
+A trial runs until |grad P(x_bar)| is at most the target, or some number of iterations is over, and tells what it had
+spent by then, on every axis: so one pool of trials serves all prices, and an entrant may bring another configuration to
+each. Rounds are bounded too, at more than what any entrant's defaults spend in that many iterations on these networks.
+Steps are drawn from a decade to either side of those with which GT-GDA, on a grid of whole decades and on the complete
+network, needs the fewest rounds; the later draws, around the best of the earlier ones, may leave it.
 """
 
 import json
@@ -27,6 +27,7 @@ Row = dict[str, Any]
 AXES = ("sfo", "rounds", "bytes", *PRICES)
 RECORD = 2
 REHEARSAL = 1000  # the seed of every trial
+ROUNDS = 8  # of an iteration, at most, on average
 SPREAD, TURNS = 10**0.5, 2  # how far from a winner the later draws lie, and in how many turns they are made
 
 
@@ -35,11 +36,11 @@ def contend(job: Row) -> Row:
     problem = problem_of(job["problem"], job["samples"], 1 if job["network"] == "alone" else AGENTS)
     network, method = network_of(job["network"]), KINDS[job["entrant"]](**job["parameters"])
     start = float(np.linalg.norm(problem.primal_gradient(problem.start()[0])))
-    target, at_most = TARGETS[job["problem"]] * start, job["steps"]
+    target, most = TARGETS[job["problem"]] * start, job["steps"]
     nothing = dict.fromkeys(("sfo", "rounds", "bytes"))
     try:
         result = rd.run(
-            problem, network, method, iterations=at_most, max_rounds=at_most, seed=job["seed"], record_every=RECORD,
+            problem, network, method, iterations=most, max_rounds=ROUNDS * most, seed=job["seed"], record_every=RECORD,
             backend="local", target_grad_norm=target, progress=False, check=False,
         )  # fmt: skip
     except RaydreamError as error:  # P is not known so far out
