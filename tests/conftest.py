@@ -20,7 +20,8 @@ RAY_CPUS = 8  # logical ones: as many as the most actors that a test starts
 HEAVY = ["test_ray", "test_hosts", "test_dashboard_processes", "test_report", "test_tune", "test_compare", "test_jax",
          "test_torch", "test_readme", "test_cli", "test_tuning_page", "test_tuning_dashboard",
          "test_deciding"]  # fmt: skip
-SPREAD = ["test_figures", "test_processes", "test_experiments"]  # each test a program: any process may take any of them
+# Each test a program: any process may take any of them.
+SPREAD = ["test_figures", "test_processes", "test_named", "test_experiments"]
 
 
 @pytest.fixture(scope="session")

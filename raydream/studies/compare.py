@@ -16,7 +16,7 @@ from raydream.checks import path, whole
 from raydream.columns.evaluation import Evaluation
 from raydream.columns.own import directions_of
 from raydream.conditions import Conditions
-from raydream.errors import Interrupted
+from raydream.errors import Interrupted, RayLost
 from raydream.running.progress import Progress
 from raydream.running.run import run_plan
 from raydream.storage.describe import describe, described_method
@@ -142,9 +142,12 @@ def compare(
         with Progress("compare", len(waiting), progress) as bar, contextlib.closing(outcomes):
             for number, outcome in outcomes:
                 bar.step(_keep(comparison, waiting[number], outcome))
-    except KeyboardInterrupt as stop:
+    except (KeyboardInterrupt, RayLost) as stop:
         kept = "" if root is None else f"; those are kept in {root}, and the same command goes on"
-        raise Interrupted(f"stopped after {len(comparison.results)} of {len(jobs)} runs{kept}", comparison) from stop
+        text = f"stopped after {len(comparison.results)} of {len(jobs)} runs{kept}"
+        if isinstance(stop, RayLost):
+            raise RayLost(f"{stop}: {text}") from None
+        raise Interrupted(text, comparison) from stop
     finally:
         _sort(comparison, named, numbers)
     return comparison
@@ -192,7 +195,10 @@ def _in_turn(setting: Setting, jobs: list[_Job], where: Backend) -> Outcomes:
     """One run after another, all in one place."""
     with where.shared(setting.topology.m) if jobs else contextlib.nullcontext():
         for number, job in enumerate(jobs):
-            yield number, _attempt(setting, job)
+            outcome = _attempt(setting, job)
+            if isinstance(outcome, RayLost):  # the others would find no Ray either
+                raise RayLost("the Ray that these runs use is gone")
+            yield number, outcome
 
 
 def _side_by_side(setting: Setting, jobs: list[_Job]) -> Outcomes:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from clusters import commands_of_the_cluster_section, two_nodes
 from conftest import leftovers, numbers_with
 from laws import assert_same_bits, run
 from waiting import PATIENCE, started, wait_until
@@ -173,89 +174,16 @@ def test_an_error_ends_the_program_with_a_sentence(tmp_path, start):
     assert not leftovers(process.pid)
 
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-
-
-def commands_of_the_cluster_section():
-    """The indented commands of the README's section on clusters, in order."""
-    section = README[README.index("## On a cluster") :][3:].split("\n## ")[0]
-    return [
-        line.strip() for line in section.splitlines() if line.startswith("    ") and not line.strip().startswith("#")
-    ]
-
-
 @pytest.fixture
-def cluster(tmp_path):
-    """The README's two `ray start` commands on one machine, each in a process group of its own."""
-    head, worker = (line.split() for line in commands_of_the_cluster_section() if line.startswith("ray start"))
-    port = free_port()
-    quick = '{"health_check_initial_delay_ms":0,"health_check_period_ms":500,"health_check_failure_threshold":3}'
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    environment |= {
-        "RAY_AUTH_MODE": "disabled",
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path]),
-    }
-    folder = f"/tmp/rd-{os.getpid()}-cluster"
-    size = ["--num-cpus=4", "--block", "--disable-usage-stats", "--object-store-memory=100000000"]
-    processes = []
-
-    def launch(words):
-        words = [word.replace("HEAD", "127.0.0.1").replace("6379", str(port)) for word in words]
-        process = subprocess.Popen(
-            [str(Path(sys.executable).parent / "ray"), *words[1:], *size],
-            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-        processes.append(process)
-        return process
-
-    try:
-        launch([*head, f"--temp-dir={folder}", "--include-dashboard=false", "--system-config", quick])
-        wait_until(lambda: listening(port), "the head")
-        second = launch(worker)
-        yield f"127.0.0.1:{port}", second, environment
-    finally:
-        doomed = [number for process in processes for number in [*descendants(process.pid), process.pid]]
-        for number in doomed:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
-        for process in processes:
-            process.wait(timeout=PATIENCE)
-        wait_until(lambda: not any(Path(f"/proc/{number}/exe").exists() for number in doomed), "the cluster's end")
-        subprocess.run(["rm", "-rf", folder], check=True)
-
-
-def descendants(pid):
-    """The processes that this one has started, and theirs, youngest generation last."""
-    parents = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-    found = [pid]
-    for number in found:
-        found += [child for child, parent in parents.items() if parent == number]
-    return found[1:]
-
-
-def free_port():
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-def listening(port):
-    import socket
-
-    try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        return True
-    except OSError:
-        return False
+def cluster():
+    """The README's two `ray start` commands on one machine."""
+    with two_nodes() as nodes:
+        yield nodes.address, nodes.second, nodes.environment
 
 
 CLUSTER_PROGRAM = """
 import json, os, signal, sys
-from test_processes import descendants
+from clusters import descendants
 from waiting import wait_until
 import numpy as np, ray
 import raydream as rd

@@ -10,13 +10,13 @@ import ray
 from raydream.backends.protocol import Place, Plan
 from raydream.backends.ray.agent import Agent, Failure, Whereabouts
 from raydream.backends.ray.calls import Question, heed_soon
-from raydream.backends.ray.cluster.pulse import Pulse
+from raydream.backends.ray.cluster.pulse import pulse
 from raydream.backends.ray.hang import Hang, diagnosed
 from raydream.backends.ray.links import LINKS, Terms
 from raydream.backends.ray.placement import CONTROL, Placement
 from raydream.backends.ray.routing import Router, block_sizes
 from raydream.backends.ray.runtime import own_ray
-from raydream.errors import ActorsBroken, RayLost
+from raydream.errors import ActorsBroken
 from raydream.feedback import tell
 from raydream.interrupt import heed
 
@@ -36,7 +36,7 @@ class Actors:
         self, plan: Plan, router: Router, placement: Placement, links: str, patience: float, repack: bool = False
     ) -> None:
         self.router = router
-        self._pulse, self._repack = Pulse(), repack
+        self._repack = repack
         self.handles: dict[int, Any] = {}
         self._plan, self._placement = plan, placement
         self._links = LINKS.find(links)
@@ -78,11 +78,11 @@ class Actors:
         watch  is called while they are waited for
         """
         asked = self.handles if numbers is None else numbers
-        self._feel_the_pulse()
+        pulse().feel(self.handles)
         calls = {call(self.handles[number], number): number for number in asked}
 
         def look() -> None:
-            self._feel_the_pulse()
+            pulse().feel(self.handles)
             watch()
 
         return Question(calls, self.router, self._tell_to_stop, self._diagnosed, told, look).answers()
@@ -110,7 +110,7 @@ class Actors:
 
     def close(self) -> None:
         """End all of them, and give their room back."""
-        if not self._pulse.lost:
+        if not pulse().lost:
             self._end_all()
             self._placement.release()
 
@@ -148,24 +148,17 @@ class Actors:
         self._where.clear()
         return f"all agents now live on {len(sizes)} actor{'s' if len(sizes) > 1 else ''}"
 
-    def _feel_the_pulse(self) -> None:
-        """A Ray that is gone answers nothing, and ends this process in the end."""
-        if gone := self._pulse.lost:
-            if own_ray() is None:
-                raise RayLost(f"the Ray that this run uses is gone: {gone}")
-            raise ActorsBroken(set(self.handles), f"Ray was lost with all agents: {gone}")
-
     def _ray_again(self) -> str:
         """A new Ray where the one of this process's own is gone."""
         own = own_ray()
-        if own is None or not self._pulse.lost:
+        if own is None or not pulse().lost:
             return ""
         self.handles.clear()
         self._built.clear()
         self._where.clear()
         self._placement.forget()
         own.again()
-        self._pulse, self._world = Pulse(), self._sent_once()
+        self._world = self._sent_once()
         return "a new Ray was started"
 
     def _end_all(self) -> None:

@@ -8,6 +8,7 @@ import ray
 from ray.util import get_current_placement_group
 
 from raydream.backends.ray.cluster.needs import Needs
+from raydream.backends.ray.cluster.pulse import answered
 from raydream.backends.ray.cluster.reservation import Reservation
 from raydream.backends.ray.cluster.waiting import Waiting
 from raydream.backends.ray.links.protocol import DELIVERY
@@ -74,7 +75,8 @@ class Placement:
         groups: Any = {"concurrency_groups": GROUPS}
         remote: Any = ray.remote(max_restarts=0, max_task_retries=0, **self._needs.options(), **groups)(kind)
         strategy = self._reservation.strategy(number)
-        return remote.options(scheduling_strategy=strategy, name=self._name(agents)).remote(*arguments)
+        chosen = remote.options(scheduling_strategy=strategy, name=self._name(agents))
+        return answered(lambda: chosen.remote(*arguments))
 
     def release(self) -> None:
         """Give all room back."""

@@ -9,9 +9,13 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from raydream.backends.ray.cluster.pulse import answered, pulse
 from raydream.backends.ray.runtime import attached
 from raydream.backends.ray.sending import check_sendable
 from raydream.backends.workers import cpus
+from raydream.errors import ActorsBroken, RayLost
+
+LOOK_SECONDS = 0.5  # between two looks at whether Ray is still there
 
 AsFinished = Generator[tuple[int, Any], None, None]
 
@@ -47,8 +51,12 @@ def tasks(
                         running[call.remote(reference, argument)] = number
                     if not running:
                         return
-                    for done in ray.wait(list(running), num_returns=1)[0]:
+                    for done in ray.wait(list(running), num_returns=1, timeout=LOOK_SECONDS)[0]:
                         yield running.pop(done), _value(done)
+                    pulse().feel()
+            except (ActorsBroken, RayLost) as error:
+                running.clear()
+                raise RayLost(str(error)) from None
             finally:
                 for reference_left in running:
                     ray.cancel(reference_left, force=True)
@@ -67,4 +75,5 @@ def _value(done: Any) -> Any:
     except RayTaskError as error:
         return error.cause
     except RayError as error:
+        answered(ray.nodes)  # if it is Ray itself that has died, that is what is to be told
         return RuntimeError(f"its process died ({type(error).__name__}).")

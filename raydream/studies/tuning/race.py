@@ -10,7 +10,7 @@ from typing import Any
 from raydream.backends.workers import AsFinished, Each, workers
 from raydream.checking.quick import refuse_wrong
 from raydream.columns import Column
-from raydream.errors import Interrupted
+from raydream.errors import Interrupted, RayLost
 from raydream.running.progress import Progress
 from raydream.storage.describe import name_of
 from raydream.studies.setting import Setting
@@ -117,14 +117,17 @@ class Race:
 
     @contextlib.contextmanager
     def _told(self, bar: Progress) -> Iterator[None]:
-        """Ctrl-C says what is kept."""
+        """Ctrl-C, and a Ray that is gone, say what is kept."""
         try:
             yield
-        except KeyboardInterrupt as stop:
+        except (KeyboardInterrupt, RayLost) as stop:
             kept = (
                 "" if self.root is None else f"; finished trials are kept in {self.root}, and the same command goes on"
             )
-            raise Interrupted(f"stopped after {bar.done} of {bar.total} trials{kept}") from stop
+            text = f"stopped after {bar.done} of {bar.total} trials{kept}"
+            if isinstance(stop, RayLost):
+                raise RayLost(f"{stop}: {text}") from None
+            raise Interrupted(text) from stop
 
 
 class Workers:

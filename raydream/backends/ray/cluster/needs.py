@@ -7,6 +7,8 @@ from typing import Any
 import ray
 from ray._private import state
 
+from raydream.backends.ray.cluster.pulse import answered
+
 
 @dataclass(frozen=True)
 class Needs:
@@ -43,7 +45,7 @@ class Needs:
 
     def free(self) -> dict[str, int]:
         """How many actors each node could take now."""
-        now: dict[str, dict[str, float]] = state.available_resources_per_node()  # type: ignore[no-untyped-call]
+        now = _free_now()
         return {node["NodeID"]: self.fits(now.get(node["NodeID"], {})) for node in self.nodes()}
 
     def most(self) -> dict[str, int]:
@@ -60,7 +62,7 @@ class Needs:
 
     def told(self) -> str:
         """What is free of it, and what there is."""
-        now: dict[str, dict[str, float]] = state.available_resources_per_node()  # type: ignore[no-untyped-call]
+        now = _free_now()
         nodes = self.nodes()
         parts = []
         for name in self.bundle or ("CPU",):
@@ -71,10 +73,16 @@ class Needs:
 
 def alive_nodes() -> list[dict[str, Any]]:
     """The nodes that can take actors."""
-    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    nodes: list[dict[str, Any]] = answered(ray.nodes)
     return [node for node in nodes if node["Alive"]]
 
 
 def cluster_cpus() -> float:
     """The logical CPUs of all nodes together."""
     return float(sum(node["Resources"].get("CPU", 0.0) for node in alive_nodes()))
+
+
+def _free_now() -> dict[str, dict[str, float]]:
+    """What each node has left."""
+    free: dict[str, dict[str, float]] = answered(state.available_resources_per_node)
+    return free

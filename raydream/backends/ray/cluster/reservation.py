@@ -7,6 +7,7 @@ from ray.util import get_current_placement_group, placement_group, placement_gro
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy, PlacementGroupSchedulingStrategy
 
 from raydream.backends.ray.cluster.needs import Needs, alive_nodes
+from raydream.backends.ray.cluster.pulse import answered
 
 SPREAD = {"spread": "SPREAD", "one-per-node": "STRICT_SPREAD"}
 
@@ -26,12 +27,14 @@ class Reservation:
             self._check_outer()
         elif needs.bundle:
             labels: Any = {"bundle_label_selector": [dict(needs.labels)] * actors} if needs.labels else {}
-            self._own = placement_group([needs.bundle] * actors, strategy=SPREAD[placement], name=name, **labels)
+            self._own = answered(
+                lambda: placement_group([needs.bundle] * actors, strategy=SPREAD[placement], name=name, **labels)
+            )
 
     @property
     def whole(self) -> bool:
         """Whether there is room for every actor."""
-        return self._own is None or placement_group_table(self._own)["state"] == "CREATED"
+        return self._own is None or answered(lambda: placement_group_table(self._own))["state"] == "CREATED"
 
     def strategy(self, number: int) -> Any:
         """Where Ray is to put this actor."""
@@ -48,7 +51,7 @@ class Reservation:
         """Give the room back."""
         if self._own is not None:
             with contextlib.suppress(Exception):  # Ray may be gone
-                remove_placement_group(self._own)
+                answered(lambda: remove_placement_group(self._own))
         self._own = None
 
     def _check_outer(self) -> None:
