@@ -7,7 +7,6 @@ import typer
 from raydream.feedback import tell
 
 if TYPE_CHECKING:
-    from raydream.backends.protocol import Backend
     from raydream.conditions import Conditions
     from raydream.studies.tuning.tuning import Tuning
     from raydream.topology import Topology
@@ -48,27 +47,6 @@ Check = Annotated[
 ]
 EvaluationEvery = Annotated[int, typer.Option(help="Measure P at every so-many-th record, and at the last.")]
 BackendName = Annotated[str, typer.Option(help="Where agents live: a name that `raydream backends` lists.")]
-AgentsPerActor = Annotated[
-    str | None, typer.Option(help="Agents hosted by one actor: a number, auto, or sizes such as 3,5.")
-]
-Links = Annotated[str | None, typer.Option(help="How actors reach each other: `raydream backends` lists the ways.")]
-Address = Annotated[str | None, typer.Option(help="A running Ray, such as host:6379 (default: one of its own).")]
-Placement = Annotated[str | None, typer.Option(help="spread or one-per-node.")]
-CpusPerActor = Annotated[float | None, typer.Option(help="CPUs that Ray reserves for each actor (default: 1).")]
-Patience = Annotated[
-    float | None, typer.Option(help="Seconds without progress, or without room on the cluster (default: 300).")
-]
-OnLoss = Annotated[str | None, typer.Option(help="Where room is lost: wait, or repack agents onto what is left.")]
-Autoscale = Annotated[bool | None, typer.Option("--autoscale", help="The cluster grows: wait for what it lacks.")]
-Resource = Annotated[
-    list[str] | None, typer.Option(metavar="NAME=AMOUNT", help="What else each actor needs of its node: GPU=1.")
-]
-Label = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="A label that actors' nodes must have.")]
-Log = Annotated[str | None, typer.Option(help="A file for what actors print.")]
-Ship = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PATH", help="A module of yours that a cluster's other machines lack: mine.py, a folder."),
-]
 
 
 def words(text: str) -> list[str]:
@@ -150,52 +128,3 @@ def conditions_of(words_given: list[str] | None) -> "Conditions | None":
     from raydream.conditions.conditions import conditions_from
 
     return conditions_from(specs.parse_parameters("--condition", words_given), "--condition") if words_given else None
-
-
-def backend_of(name: str, **options: Any) -> "Backend":
-    """The backend that the options describe; an option that it does not have is refused."""
-    from raydream.backends.registry import BACKENDS
-    from raydream.parameters import parameters_of
-
-    kind = BACKENDS.find(name)
-    given = {option: value for option, value in options.items() if value is not None}
-    for option in given:
-        if option not in parameters_of(kind):
-            raise ValueError(f"`--{option.replace('_', '-')}` is no option of the backend {name!r}; leave it out.")
-    for words_of in ("resources", "labels"):
-        if words_of in given:
-            given[words_of] = pairs(f"--{words_of[:-1]}", given[words_of])
-    given |= {"num_gpus": given["resources"].pop("GPU")} if "GPU" in given.get("resources", {}) else {}
-    if "agents_per_actor" in given:
-        given["agents_per_actor"] = packing(given["agents_per_actor"])
-    made: Backend = kind(**given)
-    return made
-
-
-def pairs(option: str, words_given: list[str]) -> dict[str, Any]:
-    """NAME=VALUE by name; amounts of resources are numbers."""
-    found: dict[str, Any] = {}
-    for word in words_given:
-        name, equals, value = word.partition("=")
-        if not (equals and name and value):
-            raise ValueError(f"`{option}` must read name=value; got {word!r}.")
-        found[name] = amount(option, value) if option == "--resource" else value
-    return found
-
-
-def amount(option: str, text: str) -> float:
-    """A number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"`{option}` must give a number, such as GPU=1; got {text!r}.") from None
-
-
-def packing(text: str) -> int | str | list[int]:
-    """A number, auto, or sizes such as 3,5."""
-    sizes = text.split(",")
-    if text == "auto":
-        return text
-    if not all(size.strip().isdigit() for size in sizes):
-        raise ValueError(f"`--agents-per-actor` must be a number, auto, or sizes such as 3,5; got {text!r}.")
-    return int(sizes[0]) if len(sizes) == 1 else [int(size) for size in sizes]

@@ -7,40 +7,29 @@ import typer
 
 from raydream.cli.command import LOADING, command
 from raydream.cli.options import (
-    Address,
     Agents,
-    AgentsPerActor,
-    Autoscale,
     BackendName,
     Check,
     Condition,
-    CpusPerActor,
     DataName,
     EvaluationEvery,
-    Label,
-    Links,
-    Log,
     MaxSimSeconds,
     MethodName,
     MethodSettings,
-    OnLoss,
-    Patience,
-    Placement,
     ProblemName,
     ProblemSettings,
-    Resource,
-    Ship,
     TopologyName,
     TopologySettings,
-    backend_of,
     conditions_of,
     problem_and_network,
 )
+from raydream.cli.places import backend_of, with_actors
 from raydream.cli.tables import show_history
 from raydream.feedback import tell
 
 
 @command
+@with_actors
 def run(
     problem: ProblemName = "robust-logistic",
     data: DataName = None,
@@ -71,18 +60,7 @@ def run(
     diagnostics: Annotated[bool, typer.Option(help="Record the paper's Lyapunov function.")] = False,
     check: Check = True,
     backend: BackendName = "ray",
-    agents_per_actor: AgentsPerActor = None,
-    links: Links = None,
-    address: Address = None,
-    placement: Placement = None,
-    cpus_per_actor: CpusPerActor = None,
-    patience: Patience = None,
-    on_loss: OnLoss = None,
-    autoscale: Autoscale = None,
-    resource: Resource = None,
-    label: Label = None,
-    log: Log = None,
-    ship: Ship = None,
+    **ray: Any,
 ) -> None:
     """Run one method on one problem over one network.
 
@@ -93,11 +71,7 @@ def run(
     from raydream import specs
     from raydream.storage.files import next_free
 
-    where = backend_of(
-        backend, agents_per_actor=agents_per_actor, links=links, address=address, placement=placement,
-        cpus_per_actor=cpus_per_actor, patience=patience, on_loss=on_loss, autoscale=autoscale,
-        resources=resource or None, labels=label or None, log=log, ship=ship or None,
-    )  # fmt: skip
+    where = backend_of(backend, **ray)
     the_problem, network = problem_and_network(problem, data, agents, problem_set, topology, topology_set)
     steps = {name: value for name, value in (("eta", eta), ("gamma", gamma)) if value is not None}
     parameters = {**specs.usual_steps(method), **steps, **specs.parse_parameters("--set", setting or [])}
@@ -129,6 +103,7 @@ def run(
 
 
 @command
+@with_actors
 def resume(
     directory: Annotated[str, typer.Argument(help="A run directory with a checkpoint.")],
     iterations: Annotated[int | None, typer.Option(help="New total of iterations (default: as planned).")] = None,
@@ -140,18 +115,7 @@ def resume(
     ] = None,
     check: Check = True,
     backend: Annotated[str | None, typer.Option(help="As `raydream backends` lists them (default: as before).")] = None,
-    agents_per_actor: AgentsPerActor = None,
-    links: Links = None,
-    address: Address = None,
-    placement: Placement = None,
-    cpus_per_actor: CpusPerActor = None,
-    patience: Patience = None,
-    on_loss: OnLoss = None,
-    autoscale: Autoscale = None,
-    resource: Resource = None,
-    label: Label = None,
-    log: Log = None,
-    ship: Ship = None,
+    **ray: Any,
 ) -> None:
     """Go on with a run from its last checkpoint.
 
@@ -160,13 +124,7 @@ def resume(
     tell(LOADING)
     import raydream
 
-    options = dict(
-        agents_per_actor=agents_per_actor, links=links, address=address, placement=placement,
-        cpus_per_actor=cpus_per_actor, patience=patience, on_loss=on_loss, autoscale=autoscale,
-        resources=resource or None, labels=label or None, log=log, ship=ship or None,
-    )  # fmt: skip
-    asked = backend is not None or any(value is not None for value in options.values())
-    where = backend_of(backend or "ray", **options) if asked else None
+    where = backend_of(backend or "ray", **ray) if backend is not None or ray else None
     result = raydream.resume(
         directory, iterations=iterations, backend=where, problem=problem, method=method, check=check, progress=True
     )

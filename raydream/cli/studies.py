@@ -7,9 +7,7 @@ import typer
 
 from raydream.cli.command import LOADING, command
 from raydream.cli.options import (
-    Address,
     Agents,
-    AgentsPerActor,
     AnyProblem,
     AnyTopology,
     BackendName,
@@ -21,22 +19,22 @@ from raydream.cli.options import (
     MethodSettings,
     ProblemName,
     ProblemSettings,
-    Ship,
     TopologyName,
     TopologySettings,
-    backend_of,
     conditions_of,
     numbers,
     problem_and_network,
     refuse_contradiction,
     words,
 )
+from raydream.cli.places import backend_of, with_actors, with_trials
 from raydream.cli.tables import show_comparison, show_tuning
 from raydream.feedback import tell
 from raydream.studies.defaults import SEARCH, SPACE
 
 
 @command
+@with_actors
 def compare(
     methods: Annotated[
         str | None, typer.Option(help="Names, such as dream,gt-gda, or package.module:Class (default: the paper's).")
@@ -66,9 +64,7 @@ def compare(
     directory: Annotated[str | None, typer.Option(help="Where runs are kept (default: next free in runs/).")] = None,
     check: Check = True,
     backend: BackendName = "ray",
-    agents_per_actor: AgentsPerActor = None,
-    address: Address = None,
-    ship: Ship = None,
+    **ray: Any,
 ) -> None:
     """Compare methods on one problem and network over several seeds; by default on built-in data.
 
@@ -82,8 +78,9 @@ def compare(
     from raydream.storage.files import next_free
     from raydream.studies import defaults
 
-    packed = agents_per_actor or ("auto" if "agents_per_actor" in parameters_of(BACKENDS.find(backend)) else None)
-    where = backend_of(backend, agents_per_actor=packed, address=address, ship=ship or None)
+    if "agents_per_actor" in parameters_of(BACKENDS.find(backend)):
+        ray.setdefault("agents_per_actor", "auto")
+    where = backend_of(backend, **ray)
     limits: dict[str, Any] = {
         "iterations": iterations, "max_sfo": max_sfo, "max_rounds": max_rounds, "max_sim_seconds": max_sim_seconds,
     }  # fmt: skip
@@ -127,13 +124,14 @@ def compare(
 
 
 @command
+@with_actors
 def study(
     file: Annotated[str, typer.Argument(help="A study in TOML; the README has one.")],
     directory: Annotated[
         str | None, typer.Option(help="Where it is kept (default: runs/ and the file's name).")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Trials at a time (default: one per CPU).")] = None,
-    address: Annotated[str | None, typer.Option(help="A running Ray, all of whose nodes run trials.")] = None,
+    **ray: Any,
 ) -> None:
     """Carry out a study file: problems x networks x methods x seeds, tuned by one rule; go on after an interruption.
 
@@ -142,7 +140,9 @@ def study(
     tell(LOADING)
     import raydream
 
-    found = raydream.study(file, directory, workers=workers, address=address, progress=True)
+    found = raydream.study(
+        file, directory, workers=workers, backend=backend_of("ray", **ray) if ray else None, progress=True
+    )
     for cell, comparison in found.comparisons.items():
         show_comparison(comparison, None, cell)
     found.save_tables()
@@ -150,6 +150,7 @@ def study(
 
 
 @command
+@with_trials
 def tune(
     budget: Annotated[float, typer.Option(help="How much each trial may spend, its start included.")],
     axis: Annotated[str, typer.Option(help="Of what: sfo, rounds, seconds, or sim_seconds with --condition.")] = "sfo",
@@ -173,9 +174,9 @@ def tune(
     seeds: Annotated[str, typer.Option(help="A configuration is judged by its median over these.")] = "0",
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Trials at a time (default: one per CPU).")] = None,
-    address: Annotated[str | None, typer.Option(help="A running Ray, all of whose nodes run trials.")] = None,
     directory: Annotated[str | None, typer.Option(help="Where trials are kept (default: next free in runs/).")] = None,
     check: Check = True,
+    **ray: Any,
 ) -> None:
     """Find good parameters for each method, all with the same budget; the same command goes on after an interruption.
 
@@ -190,8 +191,8 @@ def tune(
     tuning = raydream.tune(
         the_problem, network, words(methods), budget=budget if axis.endswith("seconds") else int(budget), axis=axis,
         space=space, search=search, trials=trials, share=share, metric=metric, widen=widen, refine=refine,
-        seeds=numbers("--seeds", seeds), seed=seed, workers=workers, address=address, directory=folder, check=check,
-        conditions=conditions_of(condition), progress=True,
+        seeds=numbers("--seeds", seeds), seed=seed, workers=workers, directory=folder, check=check,
+        backend=backend_of("ray", **ray) if ray else None, conditions=conditions_of(condition), progress=True,
     )  # fmt: skip
     show_tuning(tuning)
     print(f"Trials are kept in {folder}; the report is {tuning.report(folder / 'report.html')}.")

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from clusters import two_nodes
-from laws import assert_same_bits
+from laws import assert_same_bits, run
 from test_processes import GAME, LONG, checkpoint_of, uninterrupted, without_phases
 from waiting import PATIENCE, started, wait_until
 
@@ -63,3 +63,85 @@ def test_a_ray_whose_control_service_dies_ends_a_run_with_a_sentence(nodes, star
     game, ring = rd.problems.QuadraticGame.random(agents=2, **GAME), rd.topology.ring(2)
     again = rd.resume(tmp_path / "r", iterations=done + 30, backend="local", problem=game, topology=ring)
     assert_same_bits(again, uninterrupted(done + 30))
+
+
+NEEDS = """
+import json, os, signal, sys, time
+import ray, raydream as rd
+from clusters import members
+from raydream.backends.workers import workers
+from waiting import wait_until
+
+address, doomed, out = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+game = rd.problems.QuadraticGame.random(agents=4, samples=7, dim_x=3, dim_y=4, seed=3)
+ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == 2, "both nodes")
+second = next(node["NodeID"] for node in ray.nodes() if node["Labels"].get("zone") == "b")
+ray.shutdown()
+told = {}
+
+def carried_out(**settings):
+    found = rd.run(game, rd.topology.ring(4), rd.DREAM(eta=0.05, gamma=0.3, b=3), iterations=20, record_every=20,
+                   backend=rd.RayBackend(address=address, **settings))
+    return found, {place["node"] for place in found.record.places}
+
+NEEDS = {"labels": {"labels": {"zone": "b"}}, "resources": {"resources": {"tpu": 0.5}},
+         "gpus": {"num_gpus": 0.5}, "packed": {"num_gpus": 1, "agents_per_actor": 2}}
+for name, settings in NEEDS.items():
+    told[name] = carried_out(**settings)[1] == {second}
+try:
+    carried_out(num_gpus=1)
+except ValueError as error:
+    told["refused"] = str(error)
+
+def node_of(shared, number):
+    time.sleep(0.1)
+    print("said by", number)
+    return ray.get_runtime_context().get_node_id()
+
+attempt = node_of
+attempt.__name__ = attempt.__qualname__ = "attempt"
+backend = rd.RayBackend(address=address, labels={"zone": "b"}, num_gpus=0.5, log=out + ".log")
+with workers(None, None, backend) as each:
+    told["trials"] = {node for _, node in each(attempt, range(8))} == {second}
+try:
+    with workers(None, None, rd.RayBackend(address=address, num_gpus=3)) as each:
+        list(each(attempt, [0]))
+except ValueError as error:
+    told["no such trials"] = str(error)
+
+def kill(row):
+    if row["iteration"] == 20:
+        for number in members(doomed):
+            os.kill(number, signal.SIGKILL)
+
+backend = rd.RayBackend(address=address, on_loss="repack", cpus_per_actor=2)
+repacked = rd.run(game, rd.topology.ring(4), rd.DREAM(eta=0.05, gamma=0.3, b=3), iterations=60, record_every=20,
+                  on_record=kill, backend=backend)
+told["repacked"] = [event["reason"] for event in repacked.recoveries]
+told["actors"] = len(repacked.record.places)
+repacked.save(out + ".run")
+json.dump(told, open(out, "w"))
+"""
+
+
+def test_what_actors_and_trials_need_is_found_on_a_real_cluster(tmp_path):
+    """Labels, resources, GPUs that are none, trials with the same, and agents repacked onto the node that is left."""
+    more = ["--labels", "zone=b", "--resources", '{"tpu": 2}', "--num-gpus", "2"]
+    with two_nodes(second=more) as nodes:
+        out = tmp_path / "told.json"
+        done = subprocess.run(
+            [sys.executable, "-c", NEEDS, nodes.address, str(nodes.second.pid), str(out)],
+            cwd=tmp_path, env=nodes.environment, capture_output=True, text=True, timeout=2 * PATIENCE,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+    told = json.loads(out.read_text())
+    assert all(told[name] for name in ("labels", "resources", "gpus", "packed", "trials"))
+    assert "needs 4 actors of 1 CPU and 1 GPU each, but the cluster has room for 2" in told["refused"]
+    assert "no node of the cluster has the 1 CPU and 3 GPU that each call needs" in told["no such trials"]
+    assert told["repacked"][-1].endswith("all agents now live on 2 actors") and told["actors"] == 2
+    said = (tmp_path / "told.json.log").read_text()
+    assert all(f"said by {number}" in said for number in range(8)) and said.startswith("attempt (")
+    game, ring = rd.problems.QuadraticGame.random(agents=4, **GAME), rd.topology.ring(4)
+    wanted = run(game, ring, rd.DREAM(eta=0.05, gamma=0.3, b=3), iterations=60, record_every=20)
+    assert_same_bits(rd.load(f"{out}.run"), wanted)

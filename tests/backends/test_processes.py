@@ -274,7 +274,7 @@ if __name__ == "__main__":
     ray.init(address=address, log_to_driver=False)
     wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == 2, "both nodes")
     ray.shutdown()
-    with workers(None, None, address) as each:
+    with workers(None, None, rd.RayBackend(address=address)) as each:
         nodes = {node for _, node in each(node_of, range(16))}
     game = QuadraticGame.random(agents=4, samples=6, dim_x=2, dim_y=3, seed=1)
     arguments = dict(budget=2000, space={"eta": [0.01, 0.03, 0.1], "gamma": 1.0}, search="grid")

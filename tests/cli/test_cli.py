@@ -12,7 +12,7 @@ from raydream import specs
 from raydream.algorithms import METHODS
 from raydream.backends.registry import backend_again
 from raydream.cli.app import app
-from raydream.cli.options import backend_of
+from raydream.cli.places import backend_of
 
 
 @pytest.fixture
@@ -36,6 +36,37 @@ def test_what_actors_need_is_said_in_words():
     for words, sentence in ((["GPU"], "must read name=value"), (["GPU=one"], "must give a number, such as GPU=1")):
         with pytest.raises(ValueError, match=f"`--resource` {sentence}"):
             backend_of("ray", resources=words)
+
+
+ALL = ["--address", "h:1", "--cpus-per-actor", "2", "--patience", "9", "--autoscale", "--resource", "tpu=2",
+       "--resource", "GPU=1", "--label", "zone=a", "--log", "l.txt", "--ship", "mine.py"]  # fmt: skip
+ARRIVED = dict(address="h:1", cpus_per_actor=2.0, patience=9.0, autoscale=True, resources={"tpu": 2.0}, num_gpus=1.0,
+               labels={"zone": "a"}, log="l.txt", ship=["mine.py"])  # fmt: skip
+ACTORS = ["--agents-per-actor", "3", "--links", "tcp", "--placement", "one-per-node", "--on-loss", "repack"]
+AS_ACTORS = dict(agents_per_actor=3, links="tcp", placement="one-per-node", on_loss="repack")
+COMMANDS = {
+    "run": ("run", [*ALL, *ACTORS], ARRIVED | AS_ACTORS),
+    "resume": ("resume r", [*ALL, *ACTORS], ARRIVED | AS_ACTORS),
+    "compare": ("compare", [*ALL, *ACTORS], ARRIVED | AS_ACTORS),
+    "compare, packed as by default": ("compare", ALL, {**ARRIVED, "agents_per_actor": "auto"}),
+    "tune": ("tune --budget 9", ALL, ARRIVED),
+    "study": ("study s.toml", [*ALL, *ACTORS], ARRIVED | AS_ACTORS),
+}
+
+
+@pytest.mark.parametrize(("command", "words", "settings"), COMMANDS.values(), ids=COMMANDS)
+def test_what_ray_is_told_arrives_from_every_command(cli, tmp_path, monkeypatch, command, words, settings):
+    """The same options, from one place, wherever something runs on Ray."""
+    (tmp_path / "mine.py").touch()
+    seen = []
+
+    def stop(*_, backend, **__):
+        seen.append(backend)
+        raise ValueError("seen")
+
+    monkeypatch.setattr(rd, command.split()[0], stop, raising=False)
+    done = cli(*command.split(), *words)
+    assert seen == [rd.RayBackend(**settings)], done.output
 
 
 def test_run_writes_a_run_directory_and_a_table(cli, tmp_path):

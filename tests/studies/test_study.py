@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import raydream as rd
 from raydream import specs
 from raydream.cli.app import app
+from raydream.studies.study import study as study_module
 from raydream.studies.study.file import read_study, study_from
 
 TEXT = """
@@ -268,3 +269,27 @@ def test_conditions_of_a_study_that_make_no_sense_get_a_sentence(change, sentenc
     """Before anything runs."""
     with pytest.raises(ValueError, match=sentence):
         study_from(copy.deepcopy(GIVEN) | change)
+
+
+def test_a_study_runs_and_tunes_at_the_ray_that_is_named(monkeypatch, tmp_path):
+    """Trials without what concerns actors alone; runs where the file says Ray; what nobody would heed is refused."""
+    seen = []
+
+    def stop(*_, backend, **__):
+        seen.append(backend)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(study_module, "compare", stop)
+    monkeypatch.setattr(study_module, "tune", stop)
+    backend = rd.RayBackend(address="h:1", links="tcp", labels={"zone": "a"})
+    on_ray = {**GIVEN, "backend": "ray"}
+    untuned = {name: value for name, value in on_ray.items() if name != "tuning"}
+    untuned["method"] = [{"name": "gt-gda", "eta": 0.1, "gamma": 1.0}]
+    for file in (on_ray, untuned):
+        with pytest.raises(ZeroDivisionError):
+            rd.study(file, tmp_path, backend=backend)
+    assert seen == [rd.RayBackend(address="h:1", labels={"zone": "a"}), backend]
+    with pytest.raises(ValueError, match="`links` must be left out of a backend for trials"):
+        rd.study(GIVEN, tmp_path, backend=backend)
+    with pytest.raises(ValueError, match="the study's runs are on 'local', and it has no trials"):
+        rd.study({**untuned, "backend": "local"}, tmp_path, address="h:1")

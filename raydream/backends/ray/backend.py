@@ -17,10 +17,12 @@ from raydream.backends.workers import cpus
 from raydream.checks import choice, not_negative, positive, whole
 
 if TYPE_CHECKING:
+    from raydream.backends.ray.cluster.needs import Needs
     from raydream.backends.ray.session import RaySession
 
 PLACEMENTS = ("spread", "one-per-node")
 LOSSES = ("wait", "repack")
+OF_AGENTS = ("agents_per_actor", "links", "placement", "on_loss")  # what means nothing where all live in one process
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class RayBackend:
     def open(self, plan: Plan) -> "RaySession":
         """Attach to Ray and start the actors."""
         from raydream.backends.ray.cluster.logs import logged
-        from raydream.backends.ray.cluster.needs import Needs, cluster_cpus
+        from raydream.backends.ray.cluster.needs import cluster_cpus
         from raydream.backends.ray.placement import Placement
         from raydream.backends.ray.sending import check_sendable
         from raydream.backends.ray.session import RaySession
@@ -92,9 +94,8 @@ class RayBackend:
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.shared(m))
             sizes = block_sizes(self.agents_per_actor, m, int(cluster_cpus()))
-            needs = Needs(self.cpus_per_actor, self.num_gpus, self.resources or {}, self.labels or {})
             run = secrets.token_hex(3)
-            placement = Placement(len(sizes), self.placement, needs, run, self.patience, self.autoscale)
+            placement = Placement(len(sizes), self.placement, self.needs, run, self.patience, self.autoscale)
             if self.log is not None:
                 stack.enter_context(logged(Path(self.log), run))
             release = stack.pop_all().close
@@ -113,6 +114,25 @@ class RayBackend:
             release()
             raise
 
+    @property
+    def needs(self) -> "Needs":
+        """What each actor, or each trial of a tuning, needs of its node."""
+        from raydream.backends.ray.cluster.needs import Needs
+
+        return Needs(self.cpus_per_actor, self.num_gpus, self.resources or {}, self.labels or {})
+
+    def for_trials(self) -> "RayBackend":
+        """The same for trials, of which each is one process: without the settings of agents as actors."""
+        return replace(self, **{name: getattr(RayBackend, name) for name in OF_AGENTS})
+
+    def refuse_settings_of_agents(self) -> None:
+        """Trials have no actors."""
+        chosen = [name for name in OF_AGENTS if getattr(self, name) != getattr(RayBackend, name)]
+        if chosen:
+            raise ValueError(
+                f"`{chosen[0]}` must be left out of a backend for trials: all agents of one live in one process."
+            )
+
     def describe(self) -> dict[str, Any]:
         """What the run's record says of the backend."""
         packing = self.agents_per_actor if isinstance(self.agents_per_actor, int | str) else list(self.agents_per_actor)
@@ -125,12 +145,15 @@ class RayBackend:
 
     def shared(self, agents: int) -> AbstractContextManager[None]:
         """One Ray for all runs, with room for the actors of the largest."""
+        return self.attached(max(1, len(block_sizes(self.agents_per_actor, agents, cpus()))))
+
+    def attached(self, processes: int) -> AbstractContextManager[None]:
+        """Its Ray while this lasts; one of our own has room for so many processes."""
         from raydream.backends.ray.runtime import attached
 
         more: dict[str, Any] = {} if self.num_gpus == 0 else {"num_gpus": None}  # as many as there are
         more |= {} if self.log is None else {"log_to_driver": True}
-        actors = max(1, len(block_sizes(self.agents_per_actor, agents, cpus())))
-        return attached(self.address, actors, self.ship, **more)
+        return attached(self.address, processes, self.ship, **more)
 
     def for_agents(self, agents: int) -> "RayBackend":
         """The same; sizes that are listed for another number of agents give way to one agent each."""

@@ -19,7 +19,7 @@ from raydream.studies.compare import compare
 from raydream.studies.comparison import Comparison
 from raydream.studies.study.file import Cell, StudyFile, read_study, study_from
 from raydream.studies.tuning.spaces import grid_of
-from raydream.studies.tuning.tune import tune
+from raydream.studies.tuning.tune import ray_for_trials, tune
 from raydream.studies.tuning.tuning import Tuning
 
 if TYPE_CHECKING:
@@ -88,12 +88,14 @@ def study(
     workers: int | None = None,
     progress: bool | None = None,
     address: str | None = None,
+    backend: Any = None,
 ) -> Study:
     """Carry out a study file (or the same as a dict), and return the `Study`.
 
     directory  where everything is kept (default: runs/ and the name of the file); the same call goes on where an
                earlier one was ended
     workers, address  as in `tune`
+    backend           as in `tune`; where the file's backend is Ray, its runs are there too
     """
     described = study_from(file) if isinstance(file, Mapping) else read_study(file)
     if directory is None:
@@ -101,13 +103,16 @@ def study(
             raise TypeError("`directory` must be given where the study comes from no file.")
         directory = Path("runs") / Path(file).stem
     root = path("directory", directory)
+    place = ray_for_trials(backend, address)
+    if place is not None and place.name != described.backend:
+        _refuse_nothing_there(described, place)
     _check_metric(described)
     found = Study(described, {}, {}, root)
     for number, cell in enumerate(described.cells, 1):
         if progress:
             print(f"cell {number} of {len(described.cells)}: {cell.name}", flush=True)
         try:
-            _carry_out(found, cell, root / cell.name, workers, progress, address)
+            _carry_out(found, cell, root / cell.name, workers, progress, place)
         except Interrupted as stop:
             raise Interrupted(f"in cell {number} of {len(described.cells)}, {cell.name}: {stop}") from None
     return found
@@ -123,9 +128,7 @@ def _check_metric(file: StudyFile) -> None:
         choice("tuning.metric", metric, [*names("metric"), *metrics_of(problem, None)])
 
 
-def _carry_out(
-    found: Study, cell: Cell, folder: Path, workers: int | None, progress: bool | None, address: str | None
-) -> None:
+def _carry_out(found: Study, cell: Cell, folder: Path, workers: int | None, progress: bool | None, place: Any) -> None:
     """Tune where that is asked for, and compare."""
     file = found.file
     problem = specs.build_problem(cell.problem, cell.agents, cell.parameters)
@@ -136,7 +139,7 @@ def _carry_out(
     budget = file.budget(None if sizes is None else sum(sizes))
     limit: dict[str, Any] = {f"max_{file.axis}": budget if file.axis.endswith("seconds") else int(budget)}
     common: dict[str, Any] = dict(
-        seeds=file.seeds, backend=file.backend, directory=folder / "runs", progress=progress,
+        seeds=file.seeds, backend=_backend(file, place), directory=folder / "runs", progress=progress,
         record_every=file.record_every, parallel=False if workers == 1 else None,
     )  # fmt: skip
     if file.tuning is None:
@@ -147,11 +150,26 @@ def _carry_out(
         return
     tuning = tune(
         problem, network, {one.label: METHODS[one.name] for one in file.contenders}, budget=budget, axis=file.axis,
-        start=start, workers=workers, address=address, directory=folder / "tuning", progress=progress,
-        conditions=file.conditions, **_search(file),
+        start=start, workers=workers, directory=folder / "tuning", progress=progress,
+        backend=place and place.for_trials(), conditions=file.conditions, **_search(file),
     )  # fmt: skip
     found.tunings[cell.name] = tuning
     found.comparisons[cell.name] = compare(best=tuning, **common)
+
+
+def _backend(file: StudyFile, place: Any) -> Any:
+    """Where the file's runs are: at the Ray that was named, where they are on Ray."""
+    return file.backend if place is None or place.name != file.backend else place
+
+
+def _refuse_nothing_there(file: StudyFile, place: Any) -> None:
+    """A study whose runs are not on Ray has only trials there, if it has any."""
+    if file.tuning is None:
+        raise ValueError(
+            f"`backend` must be left out: the study's runs are on {file.backend!r}, and it has no trials; write "
+            f'backend = "{place.name}" into the file.'
+        )
+    place.refuse_settings_of_agents()
 
 
 def _search(file: StudyFile) -> dict[str, Any]:

@@ -133,11 +133,12 @@ class Race:
 class Workers:
     """Calls in other processes, which are started when the first call is made; one worker is this process.
 
-    check  whether the problem is looked at before
+    backend  where they are, and what each trial needs; None: this machine
+    check    whether the problem is looked at before
     """
 
-    def __init__(self, setting: Setting, count: int | None, address: str | None = None, check: bool = True) -> None:
-        self._setting, self._count, self._address, self._check = setting, count, address, check
+    def __init__(self, setting: Setting, count: int | None, backend: Any = None, check: bool = True) -> None:
+        self._setting, self._count, self._backend, self._check = setting, count, backend, check
         self._stack = contextlib.ExitStack()
         self._each: Each | None = None
 
@@ -151,11 +152,11 @@ class Workers:
         if not trials:
             return
         refuse_wrong(self._setting.problem, self._check, self._setting.start)
-        if self._count == 1 and self._address is None:
+        if self._count == 1 and self._backend is None:
             yield from ((number, attempt(self._setting, trial)) for number, trial in enumerate(trials))
             return
         if self._each is None:
-            self._each = self._stack.enter_context(workers(self._setting, self._count, self._address))
+            self._each = self._stack.enter_context(workers(self._setting, self._count, self._backend))
         with contextlib.closing(self._each(attempt, trials)) as finished:
             yield from finished
 

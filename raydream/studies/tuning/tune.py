@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import Any
 
+from raydream.backends.registry import BACKENDS, backend_from
 from raydream.checks import choice, path, positive, whole
 from raydream.columns import column
 from raydream.columns.own import directions_of
@@ -49,6 +50,7 @@ def tune(
     directory: Any = None,
     workers: int | None = None,
     address: str | None = None,
+    backend: Any = None,
     seed: int = 0,
     check: bool = True,
     progress: bool | None = None,
@@ -75,6 +77,7 @@ def tune(
     directory  where trials are kept as they finish; the same call goes on where an earlier one was ended
     workers    trials at a time, in processes of their own (default: one per CPU); 1 runs them in this process
     address    a running Ray, of which all nodes are used (default: $RAY_ADDRESS, if it is set)
+    backend    in its place a `RayBackend`: what each trial needs of its node, what is shipped, how long to wait
     seed       of the draws
     check      as in `run`
     progress   True: a bar on a terminal, lines elsewhere; False: neither; None: a bar on a terminal
@@ -95,7 +98,7 @@ def tune(
     counts = _counts(grids, search, trials, share)
     root, identity = None if directory is None else path("directory", directory), setting.identity()
     admission = Affordable(Starts(setting, axis, identity, root), budget)
-    with Workers(setting, workers, address or os.environ.get("RAY_ADDRESS"), check) as each:
+    with Workers(setting, workers, ray_for_trials(backend, address), check) as each:
         race = Race(kinds, numbers, budget, axis, judged_by, TrialLog(root), identity, admission, each, progress, root)
         hunt = Hunt(race, search, whole("seed", seed), counts, grids, {})
         hunt.begin()
@@ -114,6 +117,19 @@ def tune(
     if root is not None:
         tuning.save(root)
     return tuning
+
+
+def ray_for_trials(backend: Any, address: str | None) -> Any:
+    """The backend that trials run on, as it was given, or of this address or $RAY_ADDRESS; None: this machine's own."""
+    if backend is not None:
+        if address is not None:
+            raise ValueError("`address` must be left out where there is a `backend`; give it to RayBackend.")
+        found = backend_from(backend)
+        if found.in_process:
+            raise ValueError("`backend` of trials must be a RayBackend; leave it out, or use `workers=1`.")
+        return found
+    named = address or os.environ.get("RAY_ADDRESS")
+    return backend_from(BACKENDS.find("ray")(address=named)) if named else None
 
 
 def _counts(grids: dict[str, Grid], search: str, trials: int | None, share: float | None) -> dict[str, int]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ray._private import worker
 
+TRIALS = ("attempt", "_attempt")  # the functions that are trials, as Ray calls them
 SCREEN = "ray_print_logs"  # Ray's own handler, which prints to the driver's screen
 
 
@@ -39,9 +40,9 @@ def logged(path: Path, run: str) -> Iterator[None]:
 
 
 def lines_of(batch: Mapping[str, Any]) -> list[str]:
-    """Lines of an actor of ours, each with who it is, its process and its node; nothing of others."""
-    who = str(batch.get("actor_name"))
-    ours = who.startswith("Agent(")
+    """Lines of an actor or a trial of ours, each with who it is, its process and its node; nothing of others."""
+    who = str(batch.get("actor_name") or batch.get("task_name"))
+    ours = who.startswith("Agent(") or who in TRIALS
     return [f"{who} ({batch.get('pid')} at {batch.get('ip')}): {line}\n" for line in batch["lines"] if ours]
 
 
