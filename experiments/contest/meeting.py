@@ -5,7 +5,8 @@ from typing import Any
 
 from contest.arenas import NETWORKS, PROBLEMS, TARGETS, problem_of
 from contest.entrants import alone, grid_of, refused
-from contest.search import AXES, ROUNDS, chosen, evaluated, searched
+from contest.search import AXES, FEW, ROUNDS, chosen, evaluated, looked_at_again, searched
+from contest.settled import RECORDS
 from contest.standing import said, standings, tally
 from sweeps import grouped
 from texts import Row, Tables, table
@@ -27,7 +28,7 @@ def meet(entrants: list[str], given: Any) -> Tables:
             absent += [] if why is None else [{"problem": problem, "entrant": name, "why": why}]
             pairs += [] if why else [{"problem": problem, "network": one, "entrant": name} for one in where]
     trials = searched(pairs, {name: grid_of(name) for name in entrants}, given, size)
-    winners = chosen(trials)
+    winners = chosen(trials, looked_at_again(trials, given, size))
     runs = evaluated(winners, given, size)
     return {
         "setting": [{name: size[name] for name in ("seeds", "draws", "further", "samples", "steps")}],
@@ -50,7 +51,7 @@ def _files(winners: list[Row], runs: list[Row]) -> Tables:
          "edges": row["edges"], "parameters": json.dumps(row["parameters"])}
         for row in numbers.values()
     ]  # fmt: skip
-    spent = ("seed", "sfo", "rounds", "bytes", "followed")
+    spent = ("seed", "sfo", "rounds", "bytes")
     kept = [
         {"number": numbers[json.dumps([row[name] for name in names])]["number"], **{name: row[name] for name in spent}}
         for row in runs
@@ -101,14 +102,14 @@ def setting_words(tables: Tables) -> str:
     (size,) = tables["setting"]
     targets = ", ".join(f"{name} {share:g}" for name, share in TARGETS.items())
     edges = sum(row["edges"] != "no" for row in tables["chosen"])
-    stayed = sum(row["followed"] is False for row in tables["runs"])
     missed = sum(row["sfo"] is None for row in tables["runs"])
     return (
         f"Of every entrant {size['draws']} configurations were drawn in each cell, and {size['further']} more around "
-        f"its best; each ran with one seed until |grad P(x_bar)| was at most a share of its start ({targets}), or "
-        f"{size['steps']} iterations or {ROUNDS} times as many rounds were over. What was cheapest on an axis then "
-        f"ran with {size['seeds']} other seeds. Eight agents hold {size['samples']} samples each. {edges} of "
-        f"{len(tables['chosen'])} chosen configurations have a step at an end of what was tried; in {missed} of "
-        f"{len(tables['runs'])} runs the target was not reached again, and in {stayed} y had not followed (the dual "
-        "gap exceeded what P had gained)."
+        f"its best; each ran with one seed until |grad P(x_bar)| was, and stayed for {RECORDS} records and a tenth of "
+        f"the iterations, at most a share of its start ({targets}), with y so near to its best response that the gap "
+        f"was less than what P had gained; or {size['steps']} iterations or {ROUNDS} times as many rounds were over. "
+        f"The best {FEW} for each axis ran with two more seeds, and what had the least median with {size['seeds']} "
+        f"others, which count. Eight agents hold {size['samples']} samples each. {edges} of {len(tables['chosen'])} "
+        f"chosen configurations have a step at an end of what was tried; in {missed} of {len(tables['runs'])} runs "
+        "the target was not reached."
     )

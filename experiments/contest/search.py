@@ -1,10 +1,11 @@
 """The same search for every entrant: as many draws, as many more around its best, and the best for each price.
 
-A trial runs until |grad P(x_bar)| is at most the target, or some number of iterations is over, and tells what it had
-spent by then, on every axis: so one pool of trials serves all prices, and an entrant may bring another configuration to
-each. Rounds are bounded too, at more than what any entrant's defaults spend in that many iterations on these networks.
-Steps are drawn from a decade to either side of those with which GT-GDA, on a grid of whole decades and on the complete
-network, needs the fewest rounds; the later draws, around the best of the earlier ones, may leave it.
+A trial runs until |grad P(x_bar)| stays at most the target (see settled.py), or some number of iterations is over, and
+tells what it had spent when that began, on every axis: so one pool of trials serves all prices, and an entrant may
+bring another configuration to each. The best few for each axis run with two more seeds before one is chosen. Rounds
+are bounded too, at more than what any entrant's defaults spend in that many iterations on these networks. Steps are
+drawn from a decade to either side of those with which GT-GDA, on a grid of whole decades and on the complete network,
+needs the fewest rounds; the later draws, around the best of the earlier ones, may leave it.
 """
 
 import json
@@ -15,18 +16,19 @@ from typing import Any
 import numpy as np
 from contest.arenas import AGENTS, PRICES, TARGETS, network_of, problem_of
 from contest.entrants import KINDS
+from contest.settled import Settled
 from scipy.stats import qmc
 from sweeps import grouped, run_all
 
 import raydream as rd
 from raydream.algorithms.facts import Range
 from raydream.errors import RaydreamError
-from raydream.studies.statistics import has_followed
 
 Row = dict[str, Any]
 AXES = ("sfo", "rounds", "bytes", *PRICES)
 RECORD = 2
 REHEARSAL = 1000  # the seed of every trial
+FEW, AGAIN = 3, (1001, 1002)  # of the best for each axis, and their further seeds
 ROUNDS = 8  # of an iteration, at most, on average
 SPREAD, TURNS = 10**0.5, 2  # how far from a winner the later draws lie, and in how many turns they are made
 
@@ -36,22 +38,19 @@ def contend(job: Row) -> Row:
     problem = problem_of(job["problem"], job["samples"], 1 if job["network"] == "alone" else AGENTS)
     network, method = network_of(job["network"]), KINDS[job["entrant"]](**job["parameters"])
     start = float(np.linalg.norm(problem.primal_gradient(problem.start()[0])))
-    target, most = TARGETS[job["problem"]] * start, job["steps"]
+    settled, most = Settled("grad_norm", TARGETS[job["problem"]] * start), job["steps"]
     nothing = dict.fromkeys(("sfo", "rounds", "bytes"))
     try:
         result = rd.run(
             problem, network, method, iterations=most, max_rounds=ROUNDS * most, seed=job["seed"], record_every=RECORD,
-            backend="local", target_grad_norm=target, progress=False, check=False,
+            backend="local", on_record=settled, progress=False, check=False,
         )  # fmt: skip
     except RaydreamError as error:  # P is not known so far out
-        return {**nothing, "outcome": type(error).__name__, "least": None, "followed": None}
-    first, last = result.history.iloc[0], result.history.iloc[-1]
+        return {**nothing, "outcome": type(error).__name__, "least": None}
     least = float(np.nanmin(result.history.grad_norm)) / start
-    if result.outcome != "target":
-        return {**nothing, "outcome": result.outcome, "least": least, "followed": None}
-    spent = {name: int(last[name]) for name in nothing}
-    followed = bool(has_followed(first.primal, last.primal, last.dual_gap))
-    return {**spent, "outcome": "target", "least": least, "followed": followed}
+    if result.outcome != "callback":
+        return {**nothing, "outcome": result.outcome, "least": least}
+    return {**{name: int(settled.first[name]) for name in nothing}, "outcome": "target", "least": least}
 
 
 def price(row: Row, axis: str) -> float | None:
@@ -119,18 +118,52 @@ def best(rows: list[Row], axis: str) -> Row:
     return min(rows, key=lambda row: (price(row, axis) is None, price(row, axis) or row["least"] or np.inf))
 
 
-def chosen(trials: list[Row]) -> list[Row]:
-    """For each pair and axis the configuration that won, if one reached the target."""
-    found = []
+def looked_at_again(trials: list[Row], given: Any, size: Row) -> list[Row]:
+    """The best few for each axis, with two more seeds: what was lucky once need not be so again."""
+    jobs: dict[str, Row] = {}
     for (problem, network, entrant), mine in grouped(trials, "problem", "network", "entrant").items():
-        for axis in AXES if network != "alone" else ("sfo",):
-            row = best(mine, axis)
-            if row["outcome"] == "target":
+        pair = {"problem": problem, "network": network, "entrant": entrant}
+        there = [row for row in mine if row["outcome"] == "target"]
+        for axis in axes_of(network):
+            for row in sorted(there, key=lambda row: price(row, axis))[:FEW]:
+                for seed in AGAIN:
+                    job = {**pair, **_of(size), "parameters": row["parameters"], "seed": seed}
+                    jobs[json.dumps(job)] = job
+    return run_all(contend, jobs.values(), given)
+
+
+def axes_of(network: str) -> tuple[str, ...]:
+    """What counts there: one machine has no rounds."""
+    return AXES if network != "alone" else ("sfo",)
+
+
+def chosen(trials: list[Row], again: list[Row]) -> list[Row]:
+    """For each pair and axis the configuration with the least median over seeds, if there is one."""
+    edges = {_name(row): row["edges"] for row in trials}
+    several = [row for row in trials if row["outcome"] == "target"] + again
+    found = []
+    for (problem, network, entrant), mine in grouped(several, "problem", "network", "entrant").items():
+        by_name: dict[str, list[Row]] = {}
+        for row in mine:
+            by_name.setdefault(_name(row), []).append(row)
+        candidates = {name: rows for name, rows in by_name.items() if len(rows) > len(AGAIN)}
+        for axis in axes_of(network):
+            name = min(candidates, key=lambda name: _median(candidates[name], axis), default=None)
+            if name is not None and _median(candidates[name], axis) < np.inf:
                 found.append({
                     "problem": problem, "network": network, "entrant": entrant, "axis": axis,
-                    "parameters": row["parameters"], "edges": row["edges"],
+                    "parameters": candidates[name][0]["parameters"], "edges": edges[name],
                 })  # fmt: skip
     return found
+
+
+def _median(rows: list[Row], axis: str) -> float:
+    prices = [price(row, axis) for row in rows]
+    return float(np.median([np.inf if one is None else one for one in prices]))
+
+
+def _name(row: Row) -> str:
+    return json.dumps([row[name] for name in ("problem", "network", "entrant", "parameters")])
 
 
 def evaluated(winners: list[Row], given: Any, size: Row) -> list[Row]:

@@ -3,7 +3,8 @@
 import pytest
 from contest.entrants import grid_of
 from contest.meeting import standings_of
-from contest.search import AXES, best, draws, near, price
+from contest.search import AXES, best, chosen, draws, near, price
+from contest.settled import Settled
 from contest.standing import standings
 from test_ablations import outcome_of
 from test_ablations import texts as texts
@@ -51,6 +52,35 @@ def test_each_price_has_its_own_winner():
     lost = [trial({"eta": 1.0}), trial({"eta": 2.0}) | {"least": 0.1}]
     assert best(lost, "sfo")["parameters"] == {"eta": 2.0}
     assert best([*lost, rows[1]], "sfo")["parameters"] == few_rounds
+
+
+def test_what_was_lucky_once_is_not_chosen():
+    """The least median of three seeds wins; one that did not get there again has none."""
+
+    def seeds(eta, *calls):
+        of = {"edges": "no", "rounds": 1, "bytes": 1}
+        return [trial({"eta": eta}, **of, outcome="target") | {"sfo": sfo} for sfo in calls]
+
+    lucky, steady, alone = seeds(1.0, 10, None, None), seeds(2.0, 50, 60, 70), seeds(3.0, 5)
+    found = chosen([lucky[0], steady[0], *alone], [*lucky[1:], *steady[1:]])
+    assert {row["parameters"]["eta"] for row in found if row["axis"] == "sfo"} == {2.0}
+
+
+def test_a_swing_is_not_the_target():
+    """It counts since when it stays, for ten records and a tenth of the way, and y has followed."""
+
+    def told(values, gap=0.0):
+        settled = Settled("grad_norm", 0.1)
+        for number, value in enumerate(values):
+            row = {"iteration": 2 * number, "primal": 1.0 - 0.01 * number, "dual_gap": gap, "grad_norm": value}
+            if settled(row):
+                return settled.first["iteration"]
+        return None
+
+    assert told([1.0] * 5 + [0.05] * 20) == 10
+    assert told([1.0, 0.05] + [1.0] * 5 + [0.05] * 20) == 14, "the first was a swing"
+    assert told([1.0] * 5 + [0.05] * 8) is None and told([1.0] * 5 + [0.05] * 20, gap=0.5) is None
+    assert told([1.0] * 300 + [0.05] * 20) is None and told([1.0] * 300 + [0.05] * 40) == 600
 
 
 def test_time_is_linear_in_what_was_spent():
