@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from raydream.columns.own import Metric as Metric
     from raydream.conditions import Conditions as Conditions
     from raydream.program import Frame as Frame
+    from raydream.report.paper.export import export as export
     from raydream.running.callbacks import MLflow as MLflow
     from raydream.running.callbacks import TensorBoard as TensorBoard
     from raydream.running.callbacks import WandB as WandB
@@ -64,6 +65,7 @@ _NAMES = {
     "advise": "raydream.studies.advising.advise",
     "check": "raydream.checking.check",
     "compare": "raydream.studies.compare",
+    "export": "raydream.report.paper.export",
     "load": "raydream.storage.result",
     "mixing": "raydream.topology",
     "resume": "raydream.running.run",

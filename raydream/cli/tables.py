@@ -38,74 +38,38 @@ def show_history(title: str, history: Any) -> None:
     show(title, chosen.columns, chosen.itertuples(index=False))
 
 
+def show_table(table: Any, title: str) -> None:
+    """A table of the report."""
+    show(title, [head.text for head in table.heads], table.texts)
+
+
 def show_comparison(comparison: Any, target: float | None, title: str) -> None:
     """What each method reached and paid, whether that decides anything, and what it took to reach a target."""
+    from raydream.report.collect import collect
+    from raydream.report.figures.reach import failures_of
+    from raydream.report.tables.reach import reach
+    from raydream.report.tables.standing import standing
 
-    runs = comparison.runs
-    finished = runs[runs.outcome != "failed"]
     if comparison.tuned:
         title = f"{title} ({comparison.tuned})"
-    ends = comparison.finals("primal").set_index("method")
-    rows = []
-    for method, group in finished.groupby("method", sort=False):
-        outcomes = ", ".join(f"{count} {name}" for name, count in group.outcome.value_counts().items())
-        end = ends.loc[method]
-        medians = [float(group[column].median()) for column in ("grad_norm", "sfo", "rounds", "bytes")]
-        rows.append((method, outcomes, between(end["median"], end.low, end.high), *medians, followed(end)))
-    columns = ("method", "runs", "P", "||grad P||", "SFO", "rounds", "bytes", "y has followed")
-    show(f"{title}: medians over seeds at the end (95 % intervals)", columns, rows)
-    for failed in runs[runs.outcome == "failed"].itertuples():
-        print(f"failed: {failed.method}, seed {failed.seed}: {failed.reason}")
+    runs, failed = collect(comparison), failures_of(comparison)
+    if runs:
+        table = standing(runs, failed)
+        show_table(table, f"{title}: {table.about} (95 % intervals; \N{DAGGER} not decided against the best)")
+    for (method, seed), sentence in comparison.failures.items():
+        print(f"failed: {method}, seed {seed}: {sentence}")
     for method, reason in comparison.missing.items():
         print(f"not compared: {method}: {reason}")
-    if finished.empty:
+    if not runs:
         return
     print(comparison.verdict("primal"))
-    if target is None:  # what half of the methods reach
-        bests = finished.groupby("method").primal.quantile(0.5, interpolation="higher")
-        target = float(bests.quantile(0.5, interpolation="higher"))
-    reach = comparison.to_reach(target, metric="primal")
-    prices = ("sfo", "rounds", "bytes", "seconds")
-    table = [
-        (row.method, f"{row.reached} of {row.seeds}", *(spread(row, price) for price in prices))
-        for row in reach.itertuples()
-    ]
-    show(
-        f"to reach P <= {target:.4g}: medians (quartiles)",
-        ("method", "reached", "SFO", "rounds", "bytes", "seconds"),
-        table,
-    )
+    took = reach(runs, target, "primal", failed)
+    show_table(took, f"{took.about}: medians (quartiles)")
 
 
 def show_tuning(tuning: Any) -> None:
     """What won, of how much that was tried, and what to know before believing it."""
-    rows = []
-    for row in tuning.table.itertuples():
-        tried = str(row.configurations) if row.of is None or row.of != row.of else f"{row.configurations} of {row.of:g}"
-        words = " ".join(f"{name}={cell(value)}" for name, value in row.parameters.items()) or "none"
-        edge = ", ".join(row.at_edge)
-        score = None if row.score in (float("inf"), float("-inf")) else float(row.score)
-        rows.append((row.method, tried, row.diverged + row.failed, score, words, edge or "no", row.remark or "-"))
-    columns = ("method", "tried", "diverged", tuning.metric, "parameters", "at an edge", "remark")
-    show(f"best at {tuning.budget:g} {tuning.axis}, of {len(tuning.records)} trials", columns, rows)
+    from raydream.report.tuning.won import won
 
-
-def between(middle: float, low: float, high: float) -> str:
-    """A number and its interval."""
-    if middle != middle:
-        return "-"
-    return f"{middle:.6g}" if low == high else f"{middle:.6g} ({low:.5g} to {high:.5g})"
-
-
-def followed(end: Any) -> str:
-    """In how many runs y is near its best response."""
-    return "yes" if end.followed == end.seeds else f"in {end.followed:g} of {end.seeds:g} (gap {end.dual_gap:.2g})"
-
-
-def spread(row: Any, price: str) -> str:
-    """Median and quartiles; a dash for what falls on a seed that did not get there."""
-    digits = ",.2f" if price == "seconds" else ",.0f"
-    median, low, high = (float(getattr(row, name)) for name in (price, f"{price}_low", f"{price}_high"))
-    if median != median:
-        return "not reached by half" if row.reached else "not reached"
-    return f"{median:{digits}} ({low:{digits}}-{'' if high != high else format(high, digits)})"
+    table = won(tuning)
+    show_table(table, f"{table.about}, of {len(tuning.records)} trials")

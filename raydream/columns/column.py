@@ -21,6 +21,7 @@ class Column:
               "derived" (costs counted in another way, made from the others when they are shown)
     label     along an axis, with its unit
     short     where there is little room
+    tex       the same in LaTeX, where signs in it have a form of their own there
     integer   whether its numbers are whole
     log       whether it falls by orders of magnitude and stays positive, so that a logarithmic axis shows it best
     better    "less" or "more"
@@ -41,6 +42,7 @@ class Column:
     compared: bool = True
     conditional: bool = False
     limit: str | None = None
+    tex: str = ""
 
     def number(self, value: float) -> float:
         """A number of this column as a history holds it: whole where the column is; what is not known is NaN."""

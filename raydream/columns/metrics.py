@@ -92,23 +92,23 @@ class Measured(Column):
 METRICS = (
     Measured(
         name="primal", kind="metric", label="P(x̄)", short="P", diverges=True, limit="target_primal",
-        measure=lambda at: at.P,
+        tex=r"$P(\bar x)$", measure=lambda at: at.P,
     ),
     Measured(
         name="grad_norm", kind="metric", label="‖∇P(x̄)‖", short="‖∇P‖", log=True, diverges=True,
-        limit="target_grad_norm", measure=lambda at: float(np.linalg.norm(at.slope)),
+        limit="target_grad_norm", tex=r"$\|\nabla P(\bar x)\|$", measure=lambda at: float(np.linalg.norm(at.slope)),
     ),
     Measured(
         name="consensus", kind="metric", label="consensus error ‖Z − 1z̄‖²", short="consensus", log=True,
-        measure=lambda at: spread(at.arrays["Z"], at.z_bar),
+        tex=r"$\|Z - \mathbf{1}\bar z\|^2$", measure=lambda at: spread(at.arrays["Z"], at.z_bar),
     ),
     Measured(
         name="tracking", kind="metric", label="tracking error ‖S − 1s̄‖²", short="tracking", log=True,
-        measure=lambda at: spread(at.arrays.get("S")),
+        tex=r"$\|S - \mathbf{1}\bar s\|^2$", measure=lambda at: spread(at.arrays.get("S")),
     ),
     Measured(
         name="dual_gap", kind="metric", label="dual gap P(x̄) − f(x̄, ȳ)", short="dual gap", log=True,
-        measure=lambda at: at.gap,
+        tex=r"$P(\bar x) - f(\bar x, \bar y)$", measure=lambda at: at.gap,
     ),
 )  # fmt: skip
 

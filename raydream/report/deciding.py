@@ -1,7 +1,6 @@
 """Who leads, and whether the seeds decide it: medians, paired differences and verdicts over runs."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -74,8 +73,8 @@ def decided(every: list[Run]) -> Judgement:
     why_not = unjudgeable(runs, groups)
     if why_not:
         return Judgement(why_not=why_not)
-    x, at = _budget(runs)
-    histories = {(run.label, run.seed): _history(run) for run in runs}
+    x, at = budget_of(runs)
+    histories = {(run.label, run.seed): history_of(run) for run in runs}
     found = [
         Decision(metric, *(judge(histories, metric, x, at) for judge in (finals, differences, verdict)))
         for metric in METRICS
@@ -88,56 +87,6 @@ def decided(every: list[Run]) -> Judgement:
     return Judgement(found, where) if found else Judgement(why_not="no run has a finite P or gradient to be judged by")
 
 
-def median_columns(judged: Judgement) -> tuple[str, ...]:
-    """The names of the table of medians."""
-    each = [name for one in judged.decisions for name in (f"median {column(one.metric).short}", "95 % interval")]
-    return ("method", "seeds", *each, "median dual gap", "y has followed")
-
-
-def median_rows(judged: Judgement, failed: Mapping[str, int] | None = None) -> list[tuple[str, ...]]:
-    """One row per method; `failed` says how many of its runs ended with an error."""
-    tables = [one.finals.to_dict("records") for one in judged.decisions]
-    rows = []
-    for ends in zip(*tables, strict=True):
-        first, lost = ends[0], (failed or {}).get(ends[0]["method"], 0)
-        each = [text for end in ends for text in (_number(end["median"], 6), between(end["low"], end["high"]))]
-        gap = "-" if math.isnan(first["dual_gap"]) else f"{first['dual_gap']:.3g}"
-        following = "yes" if first["followed"] == first["seeds"] else f"in {first['followed']} of {first['seeds']}"
-        seeds = f"{first['seeds']}" + (f", {lost} failed" if lost else "")
-        rows.append((str(first["method"]), seeds, *each, gap, following if gap != "-" else "-"))
-    return rows
-
-
-def difference_columns(judged: Judgement) -> tuple[str, ...]:
-    """The names of the table of pairs."""
-    each = [
-        name
-        for one in judged.decisions
-        for name in (
-            f"{column(one.metric).short}: first {'/' if column(one.metric).log else '−'} second",
-            "95 % interval",
-            "decided",
-        )
-    ]
-    return ("first", "second", *each)
-
-
-def difference_rows(judged: Judgement) -> list[tuple[str, ...]]:
-    """One row per pair of methods: mean differences over the seeds they share, or ratios, with their intervals."""
-    tables = [one.differences.to_dict("records") for one in judged.decisions]
-    rows = []
-    for pairs in zip(*tables, strict=True):
-        each = [
-            text
-            for pair in pairs
-            for text in (
-                _number(pair["middle"], 4), between(pair["low"], pair["high"]), "yes" if pair["decided"] else "no",
-            )
-        ]  # fmt: skip
-        rows.append((str(pairs[0]["first"]), str(pairs[0]["second"]), *each))
-    return rows
-
-
 def between(low: float, high: float) -> str:
     """An interval in words; a bound that is not finite is none, nor is the 0 of a ratio that knows no other."""
     if math.isfinite(low) and math.isfinite(high):
@@ -147,11 +96,8 @@ def between(low: float, high: float) -> str:
     return f"from {low:.5g}" if math.isfinite(low) and low != 0 else "unknown"
 
 
-def _number(value: float, digits: int) -> str:
-    return f"{value:.{digits}g}" if math.isfinite(value) else "-"
-
-
-def _history(run: Run) -> "pd.DataFrame":
+def history_of(run: Run) -> "pd.DataFrame":
+    """A run's columns as a table, with those that are judged by."""
     import pandas as pd
 
     missing = {name: np.full(len(run.columns["iteration"]), np.nan) for name in NEEDED if name not in run.columns}
@@ -183,7 +129,7 @@ def _facts(record: RunRecord) -> str:
     return repr([vars(problem), network.name, network.m, f"{network.second_eigenvalue:.9g}"])
 
 
-def _budget(runs: list[Run]) -> tuple[str | None, float | None]:
+def budget_of(runs: list[Run]) -> tuple[str | None, float | None]:
     """The one cost that ended all runs at the same price, as a comparison judges; else none."""
     limits: list[dict[str, Any]] = [run.record.settings.limits.given() if run.record else {} for run in runs]
     costs = {

@@ -117,7 +117,7 @@ def test_compare_runs_on_built_in_data(cli):
     done = cli("compare", "--seeds", "0", "--max-sfo", 12000, *LOCAL)
     assert done.exit_code == 0, done.output
     assert all(name in done.output for name in ("dream", "dm-hsgd", "gt-da", "gt-gda", "gt-srvr"))
-    assert "to reach P <=" in done.output and "the report is runs/compare-1/report.html" in done.output
+    assert "to reach P ≤" in done.output and "the report is runs/compare-1/report.html" in done.output
     assert cli("report", "runs/compare-1", "--output", "again.html").exit_code == 0 and Path("again.html").exists()
 
 

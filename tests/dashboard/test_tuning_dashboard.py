@@ -25,8 +25,10 @@ from raydream.dashboard.watching.runs import Runs
 from raydream.dashboard.watching.trials import MOST_PARAMETERS, Trials
 from raydream.dashboard.watching.tunings import Tunings
 from raydream.problems import QuadraticGame
+from raydream.report.tables.rounding import rounded
 from raydream.report.tuning import words
 from raydream.report.tuning.page import page
+from raydream.report.tuning.won import won
 
 OLD = Path(__file__).parents[1] / "golden" / "v0.1.0" / "tune"
 HOSTILE = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
@@ -99,7 +101,7 @@ def test_a_finished_tuning_is_what_loading_says(root):
     found = seen.tuning()
     assert seen.state == "completed" and found.winners.keys() == loaded.winners.keys() == {"dream", "gt-gda"}
     assert all(one.items() <= loaded.winners[label].items() for label, one in found.winners.items())
-    assert words.rows(found) == words.rows(loaded) and words.lead(found) == words.lead(loaded)
+    assert won(found).texts == won(loaded).texts and words.lead(found) == words.lead(loaded)
     assert found.grid("dream") == loaded.grid("dream")
 
 
@@ -143,7 +145,7 @@ def test_before_the_end_nothing_is_said_that_is_not_known(root, tmp_path):
     watched = Tunings(tmp_path).look("t")
     found = watched.tuning("grad_norm")
     assert found.metric == "grad_norm" and "known when it ends" in words.lead(found)
-    assert {row[8] for row in words.rows(found)} == {"-"} and " of " not in words.rows(found)[0][1]
+    assert {row[8] for row in won(found).texts} == {"-"} and " of " not in won(found).texts[0][1]
     assert "largest budget so far" in words.tiles(found) and "search" not in words.tiles(found)
     assert shown.drawn(found, "dream", False)
 
@@ -172,7 +174,7 @@ def test_a_tuning_of_version_0_1_0_is_shown(tmp_path):
     shutil.copytree(OLD, tmp_path / "old")
     watched = Tunings(tmp_path).look("old")
     assert watched.state == "completed" and watched.tuning().winners["gt-gda"]["score"] == 0.49778700494169364
-    assert words.rows(watched.tuning()) == words.rows(rd.Tuning.load(tmp_path / "old"))
+    assert won(watched.tuning()).texts == won(rd.Tuning.load(tmp_path / "old")).texts
     assert shown.drawn(watched.tuning(), "dream", True)
 
 
@@ -255,7 +257,7 @@ def test_the_page_shows_what_the_report_shows(root):
     """Table, hint and the same figures; the hint names no place outside the root."""
     watched = Tunings(root).look("deep/halving")
     said = text_of(shown.told(watched, "primal", "runs"))
-    for row in words.rows(watched.tuning()):
+    for row in won(watched.tuning()).texts:
         assert all(cell in said for cell in row if cell)
     assert "rd.compare(problem, best='runs/deep/halving')" in said
     assert str(root.parent) not in said
@@ -291,7 +293,7 @@ def test_compared_runs_have_medians_intervals_and_a_verdict(root):
     for metric in ("primal", "grad_norm"):
         assert compared.verdict(metric).replace("slow", "gt-gda") in said, "called after their methods"
     end = compared.finals("primal").iloc[0]
-    assert f"{end['median']:.6g}" in said and f"{end['low']:.5g} to {end['high']:.5g}" in said
+    assert rounded(end["median"], end["low"], end["high"]).text in said
     apart = text_of(compare_page.judged(jobs.look_at([names[0], names[4]]), False))
     assert "share no seed" in apart and not compare_page.judged(jobs.look_at(names[:1]), False)
 

@@ -20,7 +20,7 @@ from raydream.cli.app import app
 from raydream.problems import AUC, AdversarialTraining, FairClassification, GroupDRO, RobustLogisticRegression, complete
 from raydream.problems.registry import takes_data
 from raydream.report.collect import collect
-from raydream.report.page.sections import said_of
+from raydream.report.setting import said_of
 from raydream.storage.checkpoint import problem_mark
 from raydream.studies.setting import Setting
 from raydream.studies.tuning.starts import Starts

@@ -14,8 +14,10 @@ import raydream as rd
 from raydream.problems import QuadraticGame
 from raydream.report import figures, report, write_report
 from raydream.report.collect import Run, collect
-from raydream.report.deciding import decided, difference_rows, median_rows
+from raydream.report.deciding import decided
 from raydream.report.page.page import page
+from raydream.report.tables.rounding import rounded
+from raydream.report.tables.standing import pairs, standing
 from raydream.studies.comparison import Comparison
 from raydream.studies.standings import follows
 
@@ -94,13 +96,15 @@ def test_the_section_has_tables_and_verdicts(comparison):
         assert comparison.verdict(metric) in said
     ends = comparison.finals("primal")
     for row, end in zip(tables["medians"][1:], ends.to_dict("records"), strict=True):
-        assert row[:2] == [end["method"], "4"] and row[2] == f"{end['median']:.6g}"
-        assert row[3] == f"{end['low']:.5g} to {end['high']:.5g}"
+        assert row[:2] == [end["method"], "4"]
+        assert row[2].rstrip("†") == rounded(end["median"], end["low"], end["high"]).text
         assert row[-1] == ("in 0 of 4" if end["method"] == "slow" else "yes")
-    pairs = comparison.differences("grad_norm")
+    each = comparison.differences("grad_norm")
     assert len(tables["pairs"]) == 4
-    for row, pair in zip(tables["pairs"][1:], pairs.to_dict("records"), strict=True):
-        assert row[:2] == [pair["first"], pair["second"]] and row[5] == f"{pair['middle']:.4g}"
+    for row, pair in zip(tables["pairs"][1:], each.to_dict("records"), strict=True):
+        assert row[:2] == [pair["first"], pair["second"]] and row[4].startswith(
+            rounded(pair["middle"], pair["low"], pair["high"]).text
+        )
         assert row[-1] == ("yes" if pair["decided"] else "no")
 
 
@@ -155,7 +159,7 @@ def test_one_seed_decides_nothing(comparison):
     alone = {key: one for key, one in comparison.results.items() if key[1] == 0}
     judged = decided(collect(Comparison(alone)))
     assert not any(one.differences.decided.any() for one in judged.decisions)
-    assert all(row[3] == "unknown" and row[4] == "no" for row in difference_rows(judged))
+    assert all("(" not in row[2] and row[3] == "no" for row in pairs(judged).texts)
 
 
 def test_a_method_of_one_machine_is_judged_with_the_others():
@@ -172,7 +176,7 @@ def test_runs_under_way_and_stopped_are_not_judged(comparison):
         run.outcome = "running"
     judged = decided(runs)
     assert "2 runs have not come to their end and are left out" in judged.where
-    assert median_rows(judged)[0][1] == "2"
+    assert standing(runs, judged=judged).texts[0][1] == "2"
 
 
 def test_failed_seeds_stand_beside_the_others(comparison):

@@ -27,6 +27,7 @@ from raydream.report.tuning import figures, words
 from raydream.report.tuning.page import PROGRAM, page, write_tuning
 from raydream.report.tuning.scales import scale_of, scores_of
 from raydream.report.tuning.tried import tried
+from raydream.report.tuning.won import won
 
 HOSTILE = "<!--<script </script x><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
 OLD = Path(__file__).parents[1] / "golden" / "v0.1.0" / "tune"
@@ -230,7 +231,7 @@ def test_thousands_of_trials_are_thinned_and_the_best_stay(tunings):
 def test_rounds_are_never_billed_without_their_bytes():
     """Where rounds are the budget, both stand in the table, and both are drawn."""
     found = tune(["dream"], search="grid", space={"eta": (0.1, 0.3), "gamma": 1.0}, axis="rounds")
-    row = words.rows(found)[0]
+    row = won(found).texts[0]
     rounds, sent = (sum(record[cost] for record in found.records) for cost in ("rounds", "bytes"))
     assert row[9] == f"{rounds / 1e3:.3g}k rounds, {sent / 1e6:.3g}M bytes" == words.tiles(found)["spent"]
     assert [one["layout"]["xaxis"]["title"]["text"] for one in drawn(page(found))["spent"]] == [
@@ -266,7 +267,8 @@ def test_data_and_a_start_of_one_s_own_are_named(tmp_path):
 def test_the_table_says_what_tuning_s_table_says(tuning):
     """Tried of how many, what was lost, score and start, parameters, edges, remark, and what it cost."""
     cells = Elements(page(tuning)).cells
-    names, count = words.columns(tuning), len(words.columns(tuning))
+    names = [head.text for head in won(tuning).heads]
+    count = len(names)
     for number, row in enumerate(tuning.table.to_dict("records")):
         told = dict(zip(names, cells[number * count : (number + 1) * count], strict=True))
         assert told["method"] == row["method"] and told["trials"] == str(row["trials"])
@@ -284,8 +286,8 @@ def test_a_method_without_a_winner_is_told_and_breaks_nothing():
     """All of its trials diverged: no star, no score, and the reason."""
     space = {"dream": {"eta": 0.1, "gamma": 1.0}, "gt-gda": {"eta": [1e9, 2e9], "gamma": 1.0}}
     found = tune(["dream", "gt-gda"], search="grid", space=space)
-    row = words.rows(found)[1]
-    assert row[5:9] == ("-", "-", "none", "-") and "finite score" in row[10]
+    row = won(found).texts[1]
+    assert row[5:9] == ["-", "-", "none", "-"] and "finite score" in row[10]
     figure = figures.panel(tried(found, "gt-gda"), "eta")
     assert not points(figure, "star") and len(points(figure, "x")) == 2
     assert len(drawn(page(found))["methods"]) == 2

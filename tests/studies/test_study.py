@@ -60,7 +60,7 @@ def test_a_list_makes_a_cell_for_each_value(kept):
     folder, found = kept
     names = ["samples=6, ring", "samples=6, complete", "samples=8, ring", "samples=8, complete"]
     assert [cell.name for cell in found.file.cells] == names == list(found.comparisons) == list(found.tunings)
-    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*names, "study.json"])
 
 
 def test_a_cell_is_what_tune_and_compare_make_by_hand(kept):

@@ -12,17 +12,10 @@ from raydream.dashboard.watching.jobs import Jobs
 from raydream.dashboard.watching.watched import Watched
 from raydream.report import theme
 from raydream.report.collect import grouped
-from raydream.report.deciding import (
-    DECIDED,
-    LEADS,
-    decided,
-    difference_columns,
-    difference_rows,
-    median_columns,
-    median_rows,
-)
+from raydream.report.deciding import DECIDED, LEADS, decided
 from raydream.report.figures.intervals import intervals
 from raydream.report.figures.reach import si, suggested_target
+from raydream.report.tables.standing import pairs, standing
 
 TITLE = "Compare"
 MOST = 100  # runs at a time
@@ -150,14 +143,14 @@ def judged(seen: list[Watched], dark: bool) -> Any:
     if not found.decisions:
         return [card(LEADS, note(f"No verdict: {found.why_not}."))] if found.why_not else []
     groups = grouped(runs)
+    tables = standing(runs, judged=found), pairs(found)
     drawn = [html.Div(_small([intervals(one, groups, dark)])) for one in found.decisions]
     return [
         card(
             LEADS,
             *(html.P(one.verdict) for one in found.decisions),
             html.Div(drawn, className="pair"),
-            table(median_columns(found), median_rows(found)),
-            table(difference_columns(found), difference_rows(found)),
+            *(table([head.text for head in one.heads], one.texts) for one in tables),
             note(DECIDED.format(where=found.where)),
         )
     ]

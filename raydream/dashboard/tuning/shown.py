@@ -9,6 +9,7 @@ from raydream.dashboard.watching.tunings import WatchedTuning
 from raydream.report.tuning import figures, words
 from raydream.report.tuning.page import WIDTH, costs_of
 from raydream.report.tuning.tried import tried
+from raydream.report.tuning.won import won
 from raydream.studies.tuning.tuning import Tuning
 
 
@@ -24,12 +25,13 @@ def told(watched: WatchedTuning, metric: str, root: str) -> list[Any]:
     if tuning is None:
         return [*reason, note(f"There is no trial in {root}/{watched.name} yet.")]
     sentence, command = words.hint(tuning)
-    won = html.Div(table(words.columns(tuning), words.rows(tuning)), className="wrapping")
+    best = won(tuning)
+    shown = html.Div(table([head.text for head in best.heads], best.texts), className="wrapping")
     return [
         note(words.lead(tuning)),
         *reason,
         tiles(words.tiles(tuning)),
-        card("What leads" if words.under_way(tuning) else "What won", won),
+        card("What leads" if words.under_way(tuning) else "What won", shown),
         card("Compare the winners", html.P(sentence), *([html.Pre(command)] if command else [])),
     ]
 

@@ -1,6 +1,6 @@
 """Convergence: what was achieved against what was spent, every method one line, its seeds a band."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -84,6 +84,35 @@ def median_and_band(
     return grid, median, low, high
 
 
+class Curve(NamedTuple):
+    """A method's line as it is drawn, and its band where it has several runs."""
+
+    x: Array
+    middle: Array
+    low: Array | None = None
+    high: Array | None = None
+
+
+def curve_of(group: list[Run], x: str, y: str, band: tuple[float, float] = (0.25, 0.75), log_x: bool = False) -> Curve:
+    """The records of one run, thinned where they are many; else the median over runs, and its band."""
+    if len(group) == 1:
+        keep = thinned([group[0].columns[y]], POINTS)
+        return Curve(group[0].columns[x][keep], group[0].columns[y][keep])
+    return Curve(*median_and_band(group, x, y, band, logarithmic=log_x))
+
+
+def curves_of(runs: Any, x: str, y: str) -> dict[str, tuple[list[Run], Curve]]:
+    """By label the runs that recorded both columns, and their curve."""
+    every = collect(runs)
+    choice("x", x, [name for name in AXES if any(recorded(run.columns, name) for run in every)])
+    choice("y", y, dict.fromkeys(name for run in every for name in run.metrics))
+    having = {
+        label: [run for run in group if recorded(run.columns, x) and y in run.columns]
+        for label, group in grouped(every).items()
+    }
+    return {label: (group, curve_of(group, x, y)) for label, group in having.items() if group}
+
+
 def _draw(
     figure: Any,
     label: str,
@@ -96,11 +125,8 @@ def _draw(
 ) -> None:
     """One method: its band, if there are several seeds, under its line."""
     seeds = "one run" if len(group) == 1 else f"median of {len(group)} runs"
-    if len(group) == 1:
-        keep = thinned([group[0].columns[y]], POINTS)
-        xs, middle = group[0].columns[x][keep], group[0].columns[y][keep]
-    else:
-        xs, middle, low, high = median_and_band(group, x, y, band, logarithmic=log_x)
+    xs, middle, low, high = curve_of(group, x, y, band, log_x)
+    if low is not None and high is not None:
         finite = np.isfinite(low) & np.isfinite(high)
         edge = {"x": xs[finite], "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
         fill = {"fill": "tonexty", "fillcolor": theme.translucent(line["color"], 0.18)}

@@ -60,7 +60,7 @@ def page(
     title = title or _title(groups)
     judged = decided(every)
     facts = facts_of(every, groups, constants, judged, failures)
-    leads = who_leads(judged, failed)
+    leads = who_leads(every, judged, failed)
     parts = {
         "heading": heading(title, every, groups, failures, judged, tuned, missing),
         "leads": f'<div class="bar"><h2>{LEADS}</h2></div>{leads}',

@@ -7,21 +7,14 @@ from html import escape
 from typing import Any
 
 from raydream.columns import COSTS, column
-from raydream.parameters import parameters_of
-from raydream.problems.registry import PROBLEMS, takes_data
-from raydream.report.collect import Run, words
-from raydream.report.deciding import (
-    DECIDED,
-    Judgement,
-    difference_columns,
-    difference_rows,
-    median_columns,
-    median_rows,
-)
+from raydream.report.collect import Run
+from raydream.report.deciding import DECIDED, Judgement
 from raydream.report.figures.reach import si
 from raydream.report.page.reproduce import reproduce
-from raydream.specs import Spec
-from raydream.storage.record import ProblemRecord, RunRecord, TopologyRecord
+from raydream.report.setting import said_of
+from raydream.report.tables.standing import pairs, standing
+from raydream.report.tables.table import Cell, Table
+from raydream.storage.record import RunRecord
 
 
 def heading(
@@ -72,29 +65,6 @@ def table(identity: str, names: Iterable[str], rows: Iterable[Iterable[str]], ki
     return f'<table id={identity} class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def said_of(problem: ProblemRecord, topology: TopologyRecord) -> list[str]:
-    """The problem and the network in a sentence each."""
-    samples = f"{problem.samples} samples each" if problem.samples else "samples drawn online"
-    if problem.sizes:
-        samples = f"{min(problem.sizes)} to {max(problem.sizes)} samples each"
-    if problem.cut:
-        samples += f" ({problem.cut} {'row' if problem.cut == 1 else 'rows'} left out, so that all own as many)"
-    made = words(_made(problem.spec)) if problem.spec else ""
-    single = ", in float32" if problem.dtype == "float32" else ""
-    return [
-        f"{problem.name}{f' ({made})' if made else ''}: {problem.agents} agents with {samples}, "
-        f"x in {problem.dim_x} and y in {problem.dim_y} dimensions{single}",
-        f"network: {topology.name}, λ₂ = {topology.second_eigenvalue:.4g}",
-    ]
-
-
-def _made(spec: Spec) -> dict[str, Any]:
-    """What a problem was made from, the data first, also where those were the usual ones."""
-    posed = spec.name in PROBLEMS and takes_data(spec.name)
-    usual = {"data": parameters_of(PROBLEMS[spec.name])["data"].default} if posed else {}
-    return usual | spec.parameters
-
-
 def _versions(record: RunRecord) -> list[str]:
     """What it was made with."""
     named = {"raydream": record.raydream, **record.versions} if record.raydream else {}
@@ -135,16 +105,30 @@ def _of_many(
     return shown | ({"y has not followed": f"in {lagging} of {len(every)} runs"} if lagging else {})
 
 
-def who_leads(judged: Judgement, failed: Mapping[str, int]) -> str:
+def tabled(one: Table, identity: str, kind: str = "told") -> str:
+    """A table of the report: the same cells as in LaTeX and on a terminal, the best bold."""
+    head = "".join(f'<th scope="col"><button type="button">{escape(each.text)}</button></th>' for each in one.heads)
+    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in one.rows)
+    return (
+        f'<table id={identity} class="{kind}" data-saves="{escape(one.name)}">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _cell(cell: Cell) -> str:
+    mark = f' class="{cell.mark}"' if cell.mark else ""
+    return f'<td data-sort="{escape(str(cell.values[0]))}"{mark}>{escape(cell.text)}</td>'
+
+
+def who_leads(every: list[Run], judged: Judgement, failed: Mapping[str, int]) -> str:
     """Verdicts, medians with intervals, and every pair; or why there is none. Nothing where there is one method."""
     if not judged.decisions:
         return f"<p class=note>No verdict: {escape(judged.why_not)}.</p>" if judged.why_not else ""
     said = "".join(f"<p>{escape(one.verdict)}</p>" for one in judged.decisions)
-    medians = table("medians", median_columns(judged), median_rows(judged, failed), "told")
-    pairs = table("pairs", difference_columns(judged), difference_rows(judged), "told")
+    medians, differences = tabled(standing(every, failed, judged), "medians"), tabled(pairs(judged), "pairs")
     return (
         f'{said}<div id="standing" class="pair"></div><div class="scroll">{medians}</div>'
-        f'<div class="scroll">{pairs}</div><p class="note">{escape(DECIDED.format(where=judged.where))}</p>'
+        f'<div class="scroll">{differences}</div><p class="note">{escape(DECIDED.format(where=judged.where))}</p>'
     )
 
 

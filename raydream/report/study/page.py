@@ -8,8 +8,9 @@ from typing import Any
 from raydream.columns import column
 from raydream.report import theme
 from raydream.report.figures import convergence
-from raydream.report.page.sections import table, tiles
+from raydream.report.page.sections import table, tabled, tiles
 from raydream.report.page.shell import as_json, bare, deflated, framed, joined, write_page
+from raydream.report.study.tables import standings, winners
 from raydream.studies.comparison import Comparison
 from raydream.studies.study.study import Study
 
@@ -33,8 +34,8 @@ def page(study: Study, title: str) -> str:
     parts = {
         "heading": f"<h1>{escape(title)}</h1><p class=lead>{escape(_lead(study))}</p>{tiles(_tiles(study))}",
         "verdicts": table("verdicts", ("cell", "who leads, by P"), study.verdicts("primal").items(), "told"),
-        "table": table("finals", FINALS, [row for cell in study.comparisons.items() for row in _finals(*cell)]),
-        "tuned": _tuned(study),
+        "table": tabled(standings(study), "finals"),
+        "tuned": tabled(winners(study), "tuned") if study.tunings else "<p>Every parameter was given.</p>",
     }
     cells = {cell: _figures(comparison) for cell, comparison in study.comparisons.items() if comparison.results}
     data = {"metrics": [[name, column(name).label] for name in METRICS], "first": METRICS[0], "cells": cells}
@@ -51,31 +52,6 @@ def _small(comparison: Comparison, cost: str, metric: str) -> dict[str, Any]:
     figure.update_layout(height=HEIGHT, margin={"l": 60, "r": 10, "t": 30, "b": 40}, showlegend=cost == COSTS[0])
     figure.update_layout(legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "font": {"size": 11}})
     return bare(figure)
-
-
-FINALS = ("cell", "method", "seeds", "P at the budget", "95 % interval", "dual gap", "y has followed")
-
-
-def _finals(cell: str, comparison: Comparison) -> list[list[str]]:
-    return [
-        [cell, str(row.method), str(row.seeds), f"{row.median:.6g}", f"{row.low:.6g} to {row.high:.6g}",
-         f"{row.dual_gap:.3g}", f"{row.followed} of {row.seeds}"]
-        for row in comparison.finals("primal").itertuples()
-    ]  # fmt: skip
-
-
-def _tuned(study: Study) -> str:
-    """What was tried and won; nothing where every parameter was given."""
-    if not study.tunings:
-        return "<p>Every parameter was given.</p>"
-    rows = []
-    for row in study.tuned.itertuples():
-        tried = str(row.configurations) if row.of is None or row.of != row.of else f"{row.configurations} of {row.of:g}"
-        said = ", ".join(f"{name}={value}" for name, value in row.parameters.items()) or "none"
-        rows.append([str(row.cell), str(row.method), tried, f"{row.spent:.4g}", said, ", ".join(row.at_edge) or "no",
-                     row.remark])  # fmt: skip
-    spent = f"{study.file.axis} spent"
-    return table("tuned", ("cell", "method", "tried", spent, "parameters", "at an edge", "remark"), rows, "told")
 
 
 def _lead(study: Study) -> str:

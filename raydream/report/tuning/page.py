@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from raydream.report import theme
-from raydream.report.page.sections import table, tiles
+from raydream.report.page.sections import tabled, tiles
 from raydream.report.page.shell import as_json, bare, deflated, framed, joined, room_beside, write_page
 from raydream.report.tuning import figures, words
 from raydream.report.tuning.tried import MOST, Tried, tried
+from raydream.report.tuning.won import won
 from raydream.studies.tuning.tuning import Tuning
 
 FRAME = Path(__file__).parent / "page.html"
@@ -31,7 +32,7 @@ def page(tuning: Tuning, title: str | None = None) -> str:
     facts = as_json({"templates": {"light": theme.template(), "dark": theme.template(dark=True)}})
     parts = {
         "heading": _heading(tuning, title),
-        "table": table("won", words.columns(tuning), words.rows(tuning), "told"),
+        "table": tabled(won(tuning), "won"),
         "hint": _hint(tuning),
         "spent": escape(words.SPENT),
     }

@@ -1,6 +1,5 @@
 """What a page about a tuning says: the setting, the table, how to compare the winners, and what figures mean."""
 
-import math
 import shlex
 from collections import Counter
 from typing import Any
@@ -9,8 +8,8 @@ from raydream.columns import column
 from raydream.errors import RecordError
 from raydream.report.collect import words
 from raydream.report.figures.reach import si
-from raydream.report.page.sections import said_of
-from raydream.report.tuning.tried import Tried, tried
+from raydream.report.setting import said_of
+from raydream.report.tuning.tried import Tried
 from raydream.storage.fields import Fields
 from raydream.storage.record import ProblemRecord, TopologyRecord
 from raydream.studies.kept import written
@@ -95,18 +94,6 @@ def tiles(tuning: Tuning) -> dict[str, str]:
     return {name: value for name, value in shown.items() if value}
 
 
-def columns(tuning: Tuning) -> tuple[str, ...]:
-    """The names of the table's columns."""
-    short = column(tuning.metric).short
-    return ("method", "tried", "trials", "diverged", "failed", short, f"{short} at the start", "parameters",
-            "at an edge", "spent", "remark")  # fmt: skip
-
-
-def rows(tuning: Tuning) -> list[tuple[str, ...]]:
-    """One row per method: what was tried of how much, what won, and what to know before believing it."""
-    return [_row(tuning, row) for row in tuning.table.to_dict("records")]
-
-
 def hint(tuning: Tuning) -> tuple[str, str]:
     """How to compare the winners: a sentence, and what to type."""
     if under_way(tuning):
@@ -149,31 +136,6 @@ def spent_in_words(tuning: Tuning, records: list[dict[str, Any]]) -> str:
     costs = ("rounds", "bytes") if tuning.axis == "rounds" else (tuning.axis,)
     bills = {cost: sum(float(record.get(cost) or 0.0) for record in records) for cost in costs}
     return ", ".join(f"{si(bill)} {column(cost).short}" for cost, bill in bills.items())
-
-
-def _row(tuning: Tuning, row: dict[str, Any]) -> tuple[str, ...]:
-    label = row["method"]
-    own = [record for record in tuning.records if record["method"] == label]
-    known = tried(tuning, label)
-    count = row["configurations"] if _there(row["configurations"]) else len({mark.number for mark in known.marks})
-    edges = [f"{name} ({'lower' if side < 0 else 'upper'})" for name, side in known.sides.items()]
-    return (
-        label,
-        f"{count:.0f}" + (f" of {row['of']:.0f}" if _there(row["of"]) else ""),
-        str(row["trials"]),
-        str(row["diverged"]),
-        str(row["failed"]),
-        f"{row['score']:.6g}" if math.isfinite(row["score"]) else "-",
-        f"{row['started']:.6g}" if math.isfinite(row["started"]) else "-",
-        words(row["parameters"]) or "none",
-        ", ".join(edges) or ("-" if under_way(tuning) or not known.winner else "no"),
-        spent_in_words(tuning, own),
-        row["remark"],
-    )
-
-
-def _there(value: Any) -> bool:
-    return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
 def _own_start(tuning: Tuning) -> bool:

@@ -83,6 +83,11 @@ class StudyFile:
 
 def read_study(path: Any) -> StudyFile:
     """The study that a TOML file describes, or one sentence about what is wrong with it."""
+    return study_from(read_plain(path), Path(path).stem)
+
+
+def read_plain(path: Any) -> dict[str, Any]:
+    """A TOML file as plain data."""
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(f"`file` must be a study in TOML; {str(file)!r} does not exist.")
@@ -91,10 +96,18 @@ def read_study(path: Any) -> StudyFile:
     if len(content) > MOST_BYTES:
         raise ValueError(f"`file` must be at most {MOST_BYTES} bytes long; {str(file)!r} is longer.")
     try:
-        found = tomllib.loads(content.decode())
+        return tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"`file` must be TOML; {str(file)!r} is not ({error}).") from None
-    return study_from(found, file.stem)
+
+
+def plain_data(value: Any) -> Any:
+    """What was said, as a file can have it."""
+    if isinstance(value, Mapping):
+        return {str(name): plain_data(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_data(one) for one in value]
+    return value.item() if hasattr(value, "item") else value
 
 
 def study_from(found: Mapping[str, Any], title: str = "study") -> StudyFile:

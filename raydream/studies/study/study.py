@@ -15,9 +15,10 @@ from raydream.columns.own import metrics_of
 from raydream.errors import Interrupted
 from raydream.problems.completed import complete
 from raydream.problems.protocol import sizes_of
+from raydream.storage.files import read_json, write_json
 from raydream.studies.compare import compare
 from raydream.studies.comparison import Comparison
-from raydream.studies.study.file import Cell, StudyFile, read_study, study_from
+from raydream.studies.study.file import Cell, StudyFile, plain_data, read_plain, study_from
 from raydream.studies.tuning.spaces import grid_of
 from raydream.studies.tuning.tune import ray_for_trials, tune
 from raydream.studies.tuning.tuning import Tuning
@@ -76,6 +77,24 @@ class Study:
 
         return write_study(self.directory / "report.html" if path is None else path, self)
 
+    @classmethod
+    def load(cls, directory: Any) -> "Study":
+        """What a study left in a directory; cells without a finished comparison are left out."""
+        root = path("directory", directory)
+        if not (root / "study.json").is_file():
+            raise FileNotFoundError(
+                f"`directory` must hold a study; {str(root)!r} has no study.json. Where an earlier version made it, "
+                "`raydream study` again writes one, and repeats no run."
+            )
+        found = cls(study_from(read_json(root / "study.json"), root.name), {}, {}, root)
+        for cell in found.file.cells:
+            folder = root / cell.name
+            if (folder / "runs" / "comparison.json").is_file():
+                found.comparisons[cell.name] = Comparison.load(folder / "runs")
+            if (folder / "tuning" / "tuning.json").is_file():
+                found.tunings[cell.name] = Tuning.load(folder / "tuning")
+        return found
+
     def verdicts(self, metric: str = "primal") -> dict[str, str]:
         """Who leads in each cell, as far as the seeds decide it."""
         return {cell: comparison.verdict(metric) for cell, comparison in self.comparisons.items()}
@@ -97,7 +116,8 @@ def study(
     workers, address  as in `tune`
     backend           as in `tune`; where the file's backend is Ray, its runs are there too
     """
-    described = study_from(file) if isinstance(file, Mapping) else read_study(file)
+    said = file if isinstance(file, Mapping) else read_plain(file)
+    described = study_from(said, "study" if isinstance(file, Mapping) else Path(file).stem)
     if directory is None:
         if isinstance(file, Mapping):
             raise TypeError("`directory` must be given where the study comes from no file.")
@@ -108,6 +128,8 @@ def study(
         _refuse_nothing_there(described, place)
     _check_metric(described)
     found = Study(described, {}, {}, root)
+    root.mkdir(parents=True, exist_ok=True)
+    write_json(root / "study.json", plain_data({**said, "title": described.title}))
     for number, cell in enumerate(described.cells, 1):
         if progress:
             print(f"cell {number} of {len(described.cells)}: {cell.name}", flush=True)

@@ -1,0 +1,1 @@
+"""The tables of numbers, once: the page, the terminal, LaTeX and CSV show the same cells."""
