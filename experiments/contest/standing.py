@@ -2,7 +2,7 @@
 
 The best is the entrant that reaches the target with the most seeds and, of those that do with all, has the least mean
 logarithm of the price. Another has lost where the 95 % interval of its price over the best one's, paired by seeds,
-excludes 1, or where it reaches the target significantly less often; else it is within noise.
+excludes 1 from below, or where it misses the target with more seeds than the best one; else it is within noise.
 """
 
 from typing import Any
@@ -52,8 +52,9 @@ def _against(rows: list[Row] | None, best: list[Row], is_best: bool) -> Row:
         return {"verdict": "best", "ratio": 1.0, "low": 1.0, "high": 1.0, "reached": reached}
     found = compare(rows, best, "price")
     numbers = {"ratio": found.ratio, "low": found.low, "high": found.high} if found.complete else {}
-    verdict = {"more": "lost", "less": "within noise", "undecided": "within noise", "equal": "within noise"}
-    return {"verdict": verdict[found.verdict], "ratio": None, "low": None, "high": None, **numbers, "reached": reached}
+    missed = reached < sum(row["price"] is not None for row in best)
+    verdict = "lost" if missed or found.verdict == "more" else "within noise"
+    return {"verdict": verdict, "ratio": None, "low": None, "high": None, **numbers, "reached": reached}
 
 
 def tally(rows: list[Row], entrant: str, axis: str) -> tuple[int, int, int, int]:

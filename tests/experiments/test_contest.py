@@ -101,21 +101,20 @@ def test_later_draws_lie_around_the_best():
 
 
 def test_a_verdict_needs_an_interval():
-    """`b` costs as much as `a` within noise; `c` always costs twice as much; `d` was never there."""
+    """`b` costs as much as `a` within noise; `c` always costs twice as much; `d` was never there; `e` once not."""
     noise = [100, 104, 97, 103, 99, 101, 98, 102]
-    costs = {"a": noise, "b": noise[::-1], "c": [2 * one for one in noise]}
+    costs = {"a": noise, "b": noise[::-1], "c": [2 * one for one in noise], "e": [*noise[:-1], None]}
     chosen = [
         {"problem": "p", "network": "ring", "entrant": name, "axis": axis, "parameters": name}
         for name in costs for axis in AXES
     ]  # fmt: skip
     runs = [
         {"problem": "p", "network": "ring", "entrant": name, "parameters": name, "seed": seed,
-         "sfo": 8 * value, "rounds": value, "bytes": value}
+         "sfo": value and 8 * value, "rounds": value, "bytes": value}
         for name, values in costs.items() for seed, value in enumerate(values)
     ]  # fmt: skip
-    found = {
-        row["entrant"]: row for row in standings(chosen, runs, ["a", "b", "c", "d"], set()) if row["axis"] == "sfo"
-    }
+    found = {row["entrant"]: row for row in standings(chosen, runs, [*"abcde"], set()) if row["axis"] == "sfo"}
     assert {found["a"]["verdict"], found["b"]["verdict"]} == {"best", "within noise"}
     assert found["c"]["verdict"] == "lost" and found["c"]["low"] > 1.5
     assert found["d"]["verdict"] == "never" and found["d"]["reached"] == 0
+    assert found["e"]["verdict"] == "lost" and found["e"]["reached"] == len(noise) - 1
