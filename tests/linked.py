@@ -17,9 +17,11 @@ def bytes_of(array):
 class Group:
     """Some linked actors, each driven by a thread of its own."""
 
-    def __init__(self, neighbours, patience=300.0, secret_of=lambda i: SECRET, kinds=(DirectLinks,)):
+    def __init__(self, neighbours, patience=300.0, secret_of=lambda i: SECRET, kinds=(DirectLinks,), secure=False):
         self.neighbours = neighbours
-        self.links = [kinds[i % len(kinds)](i, Terms(RUN, secret_of(i), patience)) for i in range(len(neighbours))]
+        self.links = [
+            kinds[i % len(kinds)](i, Terms(RUN, secret_of(i), patience, secure)) for i in range(len(neighbours))
+        ]
         self.addresses = [link.listen("127.0.0.1", 1) for link in self.links]
 
     def __enter__(self):

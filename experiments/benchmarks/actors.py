@@ -120,7 +120,7 @@ def _compared(what: str, quick: bool) -> Iterator[Row]:
             stack.callback(session.close)
             session.init(())
             steps = 2 if quick else STEPS[what] // (10 if name == RAY else 1)
-            block = _blocks(session, steps)
+            block = blocks(session, steps)
             block()
             variants[name] = partial(milliseconds, block, per * steps)
         mpi = launcher()
@@ -132,7 +132,7 @@ def _compared(what: str, quick: bool) -> Iterator[Row]:
         yield Row(f"{unit}, {name}", figures, "ms", beside, "MPI", most=GOALS.get((what, name)) if beside else None)
 
 
-def _blocks(session: Any, steps: int) -> Callable[[], None]:
+def blocks(session: Any, steps: int) -> Callable[[], None]:
     """The next block of so many steps, whenever it is called."""
     firsts = count(0, steps)
 

@@ -17,7 +17,7 @@ from measuring import HEAD, Row, line, table
 from raydream.backends.workers import cpus
 from raydream.kernels.library import which
 
-GROUPS = ("actors", "transports", "starting", "one_process", "agents", "feedback")  # files of this folder
+GROUPS = ("actors", "transports", "guarding", "starting", "one_process", "agents", "feedback")  # files of this folder
 
 
 def main() -> None:

@@ -37,6 +37,9 @@ Ship = Annotated[
     list[str] | None,
     typer.Option(metavar="PATH", help="A module of yours that a cluster's other machines lack: mine.py, a folder."),
 ]
+Secure = Annotated[
+    bool | None, typer.Option("--secure", help="Encrypt rows that cross a network (extra secure, on every node).")
+]
 
 # What any process on a cluster needs, and what agents as actors need besides.
 OF_PROCESSES: dict[str, Any] = {
@@ -44,7 +47,7 @@ OF_PROCESSES: dict[str, Any] = {
     "resource": Resource, "label": Label, "log": Log, "ship": Ship,
 }  # fmt: skip
 OF_AGENTS: dict[str, Any] = {
-    "agents_per_actor": AgentsPerActor, "links": Links, "placement": Placement, "on_loss": OnLoss,
+    "agents_per_actor": AgentsPerActor, "links": Links, "placement": Placement, "on_loss": OnLoss, "secure": Secure,
 }  # fmt: skip
 SETTINGS = {"resource": "resources", "label": "labels"}  # what an option that can be repeated is called as a setting
 

@@ -4,12 +4,16 @@ import contextlib
 import errno
 import socket
 import threading
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from laws import assert_same_bits, run
 from linked import RUN, SECRET, Group, bytes_of, ring
 
-from raydream.backends.ray.links import Terms
+import raydream as rd
+from raydream.backends.ray.links import LINKS, Terms, cipher
+from raydream.backends.ray.links.cipher import Cipher
 from raydream.backends.ray.links.frames import HEADER
 from raydream.backends.ray.links.greeting import HELLO, NONCE
 from raydream.backends.ray.links.seal import Seal
@@ -19,9 +23,10 @@ from raydream.errors import LinkError
 
 
 class Between:
-    """Somebody on the wire between a listener and whoever calls it, who changes the byte at a place of what passes."""
+    """Somebody on the wire between a listener and whoever calls it, who hears it, and changes the byte at a place."""
 
     def __init__(self, address, place=None, back=False):
+        self.heard = bytearray()
         self.server = socket.create_server(("127.0.0.2", 0))
         self.address, self._to, self._place, self._back = self.server.getsockname(), address, place, back
         self._thread = threading.Thread(target=self._serve)
@@ -42,6 +47,7 @@ class Between:
                 if changing and self._place is not None and seen <= self._place < seen + len(piece):
                     piece[self._place - seen] ^= 1
                 seen += len(piece)
+                self.heard += piece if changing else b""
                 target.sendall(piece)
         for end in (source, target):
             with contextlib.suppress(OSError):
@@ -53,20 +59,26 @@ class Between:
         assert not self._thread.is_alive()
 
 
+ENCRYPTED = pytest.mark.skipif(find_spec("cryptography") is None, reason="needs the extra `secure`")
 BEFORE = {False: HELLO.size + OFFER + 1, True: NONCE + 32 + OFFER + 1}  # bytes before the first frame, each way
 
 
-def through_a_network(place, back=False, width=40_000):
-    """Two actors, with somebody between them, exchange two rounds; what went wrong for each of them."""
+def through_a_network(place, back=False, width=40_000, secure=False, pieces=1, wire=None):
+    """Two actors, with somebody between them, exchange two rounds; what went wrong for each of them.
+
+    pieces  of a frame
+    wire    gets what was heard of one direction
+    """
     told = {}
-    with Group(ring(2), patience=60, kinds=(TcpLinks,)) as group:
+    with Group(ring(2), patience=60, kinds=(TcpLinks,), secure=secure) as group:
         between = Between(group.addresses[0], place, back)
 
         def talk(i):
             said, heard = np.full(width, 1.0 + i), np.zeros(width)
             try:
                 for _ in range(2):
-                    group.links[i].exchange({1 - i: [bytes_of(said)]}, {1 - i: [bytes_of(heard)]})
+                    says, hears = (list(map(bytes_of, np.array_split(rows, pieces))) for rows in (said, heard))
+                    group.links[i].exchange({1 - i: says}, {1 - i: hears})
                 assert (heard == 2.0 - i).all()
             except LinkError as error:
                 told[i] = str(error)
@@ -74,12 +86,14 @@ def through_a_network(place, back=False, width=40_000):
         try:
             group.addresses[0] = between.address
             group.connect()
-            assert all(link._links[1 - i].seal is not None for i, link in enumerate(group.links))
+            assert all(link._links[1 - i].guard is not None for i, link in enumerate(group.links))
             group.each(talk)
         finally:
             for link in group.links:
                 link.close()
             between.close()
+            if wire is not None:
+                wire.extend(between.heard)
     return told
 
 
@@ -88,15 +102,86 @@ def test_frames_that_cross_a_network_are_sealed_and_others_are_not():
     assert through_a_network(None) == {}
     with Group(ring(2)) as group:
         group.connect()
-        assert all(link._links[1 - i].seal is None for i, link in enumerate(group.links))
+        assert all(link._links[1 - i].guard is None for i, link in enumerate(group.links))
 
 
+@pytest.mark.parametrize("secure", [False, pytest.param(True, marks=ENCRYPTED)], ids=["hashed", "encrypted"])
 @pytest.mark.parametrize("back", [False, True])
 @pytest.mark.parametrize("place", [HEADER.size, HEADER.size + 77_777, HEADER.size + 8 * 40_000 + 15])
-def test_a_byte_that_is_changed_on_the_wire_is_noticed(place, back):
+def test_a_byte_that_is_changed_on_the_wire_is_noticed(place, back, secure):
     """The first of the rows, one among them, the last of their hash: the frame is refused, whichever way it goes."""
-    told = through_a_network(BEFORE[back] + place, back)
+    told = through_a_network(BEFORE[back] + place, back, secure=secure)
     assert told[int(back)] == f"actor {int(back)} refused a frame of actor {1 - back}: it was changed on its way."
+
+
+@ENCRYPTED
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_rows_that_are_encrypted_arrive_and_cannot_be_read_on_the_wire(pieces):
+    """Whoever listens hears nothing of them, where a hash alone lets them be read; and no two frames look alike."""
+    seen, hidden, width = bytearray(), bytearray(), 40_000
+    row = np.full(width, 2.0).tobytes()  # what the caller says, in both rounds
+    assert through_a_network(None, wire=seen, pieces=pieces, width=width) == {}
+    assert through_a_network(None, wire=hidden, pieces=pieces, width=width, secure=True) == {}
+    assert seen.count(row) == 2 and row[:16] not in hidden
+    frame = HEADER.size + len(row) + 16
+    first = hidden[BEFORE[False] + HEADER.size :][: len(row)]
+    second = hidden[BEFORE[False] + frame + HEADER.size :][: len(row)]
+    assert len(second) == len(row) and not any(first[at : at + 16] == second[at : at + 16] for at in range(0, 9600, 16))
+
+
+@ENCRYPTED
+def test_an_encrypted_frame_is_opened_once_in_its_turn_and_by_its_receiver_alone():
+    """Its number, its direction, its epoch, the run's secret and the header all belong to it."""
+    terms, head, rows = Terms(RUN, SECRET, 1.0, True), HEADER.pack(RUN, 1, 0, 1, 32, 0), [memoryview(bytes(range(32)))]
+
+    def opened(theirs, frame, header=head):
+        ears = [memoryview(bytearray(32))]
+        theirs.room(ears)[0][:] = frame
+        return theirs.opened(header, ears) and bytes(ears[0]) == bytes(range(32))
+
+    mine = Cipher(terms, 1, 0, 1)
+    first, second = (bytes(mine.closed(head, rows)[0]) for _ in range(2))
+    assert first != second
+    theirs = Cipher(terms, 1, 1, 0)
+    assert opened(theirs, first) and not opened(theirs, first)  # sent again
+    assert not opened(Cipher(terms, 1, 1, 0), second)  # before its turn
+    assert not opened(Cipher(terms, 1, 0, 1), first)  # back to its sender
+    assert not opened(Cipher(terms, 2, 1, 0), first)
+    assert not opened(Cipher(Terms(RUN, b"z" * 32, 1.0, True), 1, 1, 0), first)
+    assert not opened(Cipher(terms, 1, 1, 0), first, HEADER.pack(RUN, 1, 0, 2, 32, 0))
+
+
+def test_links_that_cannot_encrypt_and_a_missing_library_are_named(monkeypatch):
+    """Before anything is started, and by an actor whose node lacks it."""
+    with pytest.raises(ValueError, match=r'`secure` needs links that can encrypt: "direct" or "tcp"; got `links` .ray'):
+        rd.RayBackend(secure=True, links="ray")
+    with pytest.raises(TypeError, match="`secure` must be True or False; got 1"):
+        rd.RayBackend(secure=1)
+    monkeypatch.setattr(cipher, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"`secure` needs cryptography, .* pip install 'raydream\[secure\]'"):
+        rd.RayBackend(secure=True)
+    with pytest.raises(ImportError, match="on every node"):
+        TcpLinks(0, Terms(RUN, SECRET, 1.0, True)).listen("127.0.0.1", 1)
+
+
+@ENCRYPTED
+@pytest.mark.usefixtures("shared_ray")
+def test_a_run_whose_rows_are_encrypted_has_the_same_bits(monkeypatch):
+    """On actors that reach each other at different addresses."""
+
+    class Apart(TcpLinks):
+        def listen(self, host, epoch):
+            return super().listen(f"127.0.1.{self.me + 1}", epoch)
+
+        def connect(self, peers):
+            super().connect(peers)
+            assert all(type(link.guard).__name__ == "Cipher" for link in self._links.values())
+
+    monkeypatch.setitem(LINKS._known, "apart", Apart)
+    game, network = rd.problems.QuadraticGame.random(agents=4, samples=7, dim_x=3, dim_y=4, seed=3), rd.topology.ring(4)
+    backend = rd.RayBackend(links="apart", secure=True, agents_per_actor=[1, 2, 1])
+    found = rd.run(game, network, rd.DREAM(eta=0.05, gamma=0.3, b=3), iterations=12, backend=backend)
+    assert_same_bits(found, run(game, network, rd.DREAM(eta=0.05, gamma=0.3, b=3), iterations=12))
 
 
 def test_a_frame_does_not_stand_in_for_another():

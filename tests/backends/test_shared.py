@@ -10,6 +10,7 @@ from raydream.backends.ray.links.memory import available
 from raydream.backends.ray.links.shared import LINE, Shared
 from raydream.backends.ray.links.tcp import DirectLinks, TcpLinks
 from raydream.errors import LinkError
+from raydream.kernels.words import publish
 
 pytestmark = pytest.mark.skipif(not available(), reason="this system has no memory whose words can be waited for")
 
@@ -121,6 +122,35 @@ def test_a_forged_header_is_refused(place, name):
         HEADER.pack_into(shared[0]._segment.bytes, LINE, *fields)
         with pytest.raises(LinkError, match=name):
             shared[1].hear(1, {0: 8})
+
+
+def test_a_place_for_a_header_beyond_the_memory_is_refused():
+    """As a neighbour whose offer was altered would name it; nothing is read there."""
+    with Circle(1) as shared:
+        say(shared, 1, np.ones(1), 1)
+        for seat in (1 << 20, 2**32 - 1):
+            shared[1]._their_seats[0] = seat
+            with pytest.raises(LinkError, match="its header lies nowhere"):
+                shared[1].hear(1, {0: 8})
+
+
+@pytest.mark.parametrize("begin", [2**64 - 8, 2**63, 4096 * 64])
+def test_a_frame_that_begins_beyond_the_memory_is_not_looked_at(begin):
+    """Also where begin and length together would come round to a small number."""
+    with Circle(1) as shared:
+        say(shared, 1, np.ones(1), 1)
+        HEADER.pack_into(shared[0]._segment.bytes, LINE, RUN, 1, 0, 1, 8, begin)
+        with pytest.raises(LinkError, match="it lies nowhere"):
+            shared[1].hear(1, {0: 8})
+
+
+def test_a_word_that_runs_ahead_is_noticed_by_the_header():
+    """A neighbour seems to have laid a frame that it has not."""
+    with Circle(1) as shared:
+        say(shared, 1, np.ones(1), 1)
+        publish(shared[0]._segment.word, 7)
+        with pytest.raises(LinkError, match="its round is not the expected one"):
+            shared[1].hear(3, {0: 8})
 
 
 def test_neighbours_that_take_no_part_in_a_round_hold_up_nobody():

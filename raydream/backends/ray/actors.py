@@ -33,14 +33,21 @@ class Actors:
     """Handles of the actors by number, and what happens to all of them at once."""
 
     def __init__(
-        self, plan: Plan, router: Router, placement: Placement, links: str, patience: float, repack: bool = False
+        self,
+        plan: Plan,
+        router: Router,
+        placement: Placement,
+        links: str,
+        patience: float,
+        repack: bool = False,
+        secure: bool = False,
     ) -> None:
         self.router = router
         self._repack = repack
         self.handles: dict[int, Any] = {}
         self._plan, self._placement = plan, placement
         self._links = LINKS.find(links)
-        self._terms = Terms(secrets.token_bytes(16), secrets.token_bytes(32), patience)
+        self._terms = Terms(secrets.token_bytes(16), secrets.token_bytes(32), patience, secure)
         self._epoch = 0
         self._built: set[int] = set()
         self._where: dict[int, Whereabouts] = {}

@@ -12,6 +12,7 @@ from raydream.backends.allocator import give_back_freed_memory
 from raydream.backends.protocol import Plan
 from raydream.backends.ray.cluster.shipping import check_shippable
 from raydream.backends.ray.links import LINKS
+from raydream.backends.ray.links.cipher import refuse_without_library
 from raydream.backends.ray.routing import Packing, Router, block_sizes
 from raydream.backends.workers import cpus
 from raydream.checks import choice, not_negative, positive, whole
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 PLACEMENTS = ("spread", "one-per-node")
 LOSSES = ("wait", "repack")
-OF_AGENTS = ("agents_per_actor", "links", "placement", "on_loss")  # what means nothing where all live in one process
+# What means nothing where all agents live in one process.
+OF_AGENTS = ("agents_per_actor", "links", "placement", "on_loss", "secure")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class RayBackend:
     labels            labels that a node must have to host an actor
     log               a file for what actors print, on whatever node; by default it is not kept
     ship              modules of your own that only this machine has: folders of packages, .py files or wheels
+    secure            whether rows that cross a network are encrypted (extra `secure`, on every node)
     """
 
     name: ClassVar[str] = "ray"
@@ -61,6 +64,7 @@ class RayBackend:
     labels: Mapping[str, str] | None = None
     log: str | None = None
     ship: Sequence[str] = ()
+    secure: bool = False
 
     def __post_init__(self) -> None:
         block_sizes(self.agents_per_actor, *_sample(self.agents_per_actor))
@@ -71,11 +75,21 @@ class RayBackend:
         not_negative("num_gpus", self.num_gpus)
         positive("patience", self.patience)
         check_shippable(self.ship)
+        self._check_secure()
         for name, given in (("resources", self.resources), ("labels", self.labels)):
             if given is not None and not isinstance(given, Mapping):
                 raise TypeError(f"`{name}` must be a dict, or None; got {given!r}.")
         for name, amount in (self.resources or {}).items():
             positive(f"resources[{name!r}]", amount)
+
+    def _check_secure(self) -> None:
+        if not isinstance(self.secure, bool):
+            raise TypeError(f"`secure` must be True or False; got {self.secure!r}.")
+        if self.secure and not LINKS.find(self.links).encrypts:
+            able = " or ".join(f'"{name}"' for name in LINKS if LINKS[name].encrypts)
+            raise ValueError(f"`secure` needs links that can encrypt: {able}; got `links` {self.links!r}.")
+        if self.secure:
+            refuse_without_library()
 
     def open(self, plan: Plan) -> "RaySession":
         """Attach to Ray and start the actors."""
@@ -109,6 +123,7 @@ class RayBackend:
                 release,
                 repack=self.on_loss == "repack",
                 run=run,
+                secure=self.secure,
             )
         except BaseException:
             release()
@@ -138,7 +153,7 @@ class RayBackend:
         packing = self.agents_per_actor if isinstance(self.agents_per_actor, int | str) else list(self.agents_per_actor)
         settings: dict[str, Any] = {"agents_per_actor": packing, "links": self.links, "placement": self.placement}
         settings |= {"cpus_per_actor": self.cpus_per_actor, "patience": self.patience}
-        later = ("on_loss", "autoscale", "num_gpus", "resources", "labels")  # said only where they are chosen
+        later = ("on_loss", "autoscale", "num_gpus", "resources", "labels", "secure")  # said only where they are chosen
         chosen = {name: getattr(self, name) for name in later}
         settings |= {name: value for name, value in chosen.items() if value != getattr(RayBackend, name)}
         return {"name": self.name, **settings, **({} if self.address is None else {"address": self.address})}

@@ -19,6 +19,7 @@ class RaySession:
     release  lets go of Ray when the actors have ended
     repack   whether to make do with less room where some is lost
     run      what Ray's metrics call it
+    secure   whether rows that cross a network are encrypted
     """
 
     def __init__(
@@ -31,11 +32,12 @@ class RaySession:
         release: Callable[[], None],
         repack: bool = False,
         run: str = "",
+        secure: bool = False,
     ) -> None:
         self._release = release
         self._taken = time.monotonic()  # when the last snapshot was
         self._gauges = Gauges(run)
-        self.actors = Actors(plan, router, placement, links, patience, repack)
+        self.actors = Actors(plan, router, placement, links, patience, repack, secure)
         try:
             self._agents = Recovering(self.actors, patience)
         except BaseException:

@@ -1,5 +1,5 @@
-"""A connection between two actors, and a round's frames on it: a header that is checked, rows of numbers, and a hash of
-both where it crosses a network.
+"""A connection between two actors, and a round's frames on it: a header that is checked, and rows of numbers, which are
+sealed or encrypted where it crosses a network.
 
 In memory that actors share (see `shared`) the same header says where the rows lie.
 """
@@ -11,7 +11,7 @@ import struct
 from typing import NamedTuple
 
 from raydream.backends.ray.links.protocol import Buffers, length_of
-from raydream.backends.ray.links.seal import SIZE, Seal
+from raydream.backends.ray.links.seal import Guard
 from raydream.errors import LinkError, LinkLost
 
 HEADER = struct.Struct("!16sIIQQQ")  # the fields of `Header`, in order
@@ -50,17 +50,16 @@ def checked(me: int, expected: Header, header: bytes | bytearray | memoryview) -
 class Connection:
     """One socket, and what of the present round is still to be sent and heard on it.
 
-    seal  what follows frames that cross a network
+    guard  of frames that cross a network
     """
 
-    def __init__(self, connection: socket.socket, me: int, peer: int, seal: Seal | None = None) -> None:
+    def __init__(self, connection: socket.socket, me: int, peer: int, guard: Guard | None = None) -> None:
         connection.setblocking(False)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for level, option, value in BEATS:
             connection.setsockopt(level, option, value)
-        self.socket, self.me, self.peer, self.seal = connection, me, peer, seal
+        self.socket, self.me, self.peer, self.guard = connection, me, peer, guard
         self._ends = connection.getsockname()[:2], connection.getpeername()[:2]
-        self._tag = bytearray(SIZE)
         self._voice: list[memoryview] = []
         self._ear: list[memoryview] = []
         self._header = bytearray(HEADER.size)
@@ -71,10 +70,8 @@ class Connection:
     def begin(self, run: bytes, epoch: int, round: int, says: Buffers | None, hears: Buffers | None) -> None:
         """Start a round; None: nothing is said, or nothing heard, in this round."""
         if says is not None:
-            header = Header(run, epoch, self.me, round, length_of(says))
-            self._voice = [memoryview(HEADER.pack(*header)), *says]
-            if self.seal is not None:
-                self._voice.append(memoryview(self.seal.made(self._voice)))
+            header = HEADER.pack(*Header(run, epoch, self.me, round, length_of(says)))
+            self._voice = [memoryview(header), *(says if self.guard is None else self.guard.closed(header, says))]
         if hears is not None:
             self._ear, self._hears = [memoryview(self._header)], hears
             self._expected = Header(run, epoch, self.peer, round, length_of(hears))
@@ -138,14 +135,14 @@ class Connection:
         return LinkError(f"{pair} are cut off from each other ({error.strerror}).")
 
     def _go_on(self) -> None:
-        """What was waited for is there: the header, or the rows and their hash."""
+        """What was waited for is there: the header, or the rows and what guards them."""
         if self._expected is not None:
             if checked(self.me, self._expected, self._header):
                 raise LinkError(f"actor {self.me} refused a frame of actor {self.peer}: its place is not here.")
             self._expected = None
-            self._ear = [*self._hears, *([] if self.seal is None else [memoryview(self._tag)])]
+            self._ear = [*(self._hears if self.guard is None else self.guard.room(self._hears))]
             return
-        if self.seal is not None and not self.seal.holds([self._header, *self._hears], self._tag):
+        if self.guard is not None and not self.guard.opened(self._header, self._hears):
             raise LinkError(f"actor {self.me} refused a frame of actor {self.peer}: it was changed on its way.")
         self._hears, self.listens = (), False
 

@@ -23,17 +23,20 @@ class Terms:
     run       the run's name, so that frames of two runs are not confused
     secret    by which actors of this run prove to each other that they are; it travels through Ray alone
     patience  seconds that an actor waits for a neighbour
+    secure    whether what crosses a network is encrypted
     """
 
     run: bytes
     secret: bytes = field(repr=False)
     patience: float
+    secure: bool = False
 
 
 class Links(Protocol):
     """The links of one actor. They are made anew, in a new epoch, whenever actors were lost.
 
     says       the transport in a line, for help and forms
+    encrypts   whether it can encrypt what crosses a network
     me         the number of this actor
     epoch      how often links have been made in this run
     round      exchanges since then
@@ -41,6 +44,7 @@ class Links(Protocol):
     """
 
     says: ClassVar[str]
+    encrypts: ClassVar[bool] = False
     me: int
     terms: Terms
     epoch: int

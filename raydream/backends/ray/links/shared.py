@@ -142,6 +142,8 @@ class Shared:
         window, mine = self._windows[peer], self._header
         seat = LINE * (2 * self._their_seats[peer] + round % 2)
         expected = Header(mine.run, mine.epoch, peer, round, size)
+        if seat + HEADER.size > len(window.bytes):
+            raise LinkError(f"actor {mine.sender} refused a frame of actor {peer}: its header lies nowhere.")
         begin = checked(mine.sender, expected, window.bytes[seat : seat + HEADER.size])
         if begin + size > len(window.bytes):
             window.look_again()

@@ -2,8 +2,8 @@
 
 A listener accepts only peers that prove the run's secret (see `greeting`). After that a round is one frame each way
 (see `frames`): the receiver knows the length that it expects and refuses any other, and one that was changed on its way
-through a network (see `seal`). Nothing is ever unpickled. Between
-actors that can read each other's memory frames lie there (see `shared`), and the connection only tells of an end.
+through a network (see `seal`, and `cipher` where nobody may read it either). Nothing is ever unpickled. Between actors
+that can read each other's memory frames lie there (see `shared`), and the connection only tells of an end.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 from typing import ClassVar
 
+from raydream.backends.ray.links.cipher import Cipher, refuse_without_library
 from raydream.backends.ray.links.frames import Connection, Header
 from raydream.backends.ray.links.greeting import Greeting
 from raydream.backends.ray.links.memory import available
@@ -28,6 +29,7 @@ class DirectLinks(Links):
     """The links of one actor. `exchange` performs one round with all neighbouring actors at the same time."""
 
     says: ClassVar[str] = "through shared memory on one machine, else TCP"
+    encrypts: ClassVar[bool] = True
     shares: ClassVar[bool] = True  # whether memory is used where it can be
 
     def __init__(self, me: int, terms: Terms) -> None:
@@ -42,6 +44,8 @@ class DirectLinks(Links):
     def listen(self, host: str, epoch: int) -> tuple[str, int]:
         """Open a listener on this host and a free port; earlier links, of earlier epochs, are gone."""
         self.close()
+        if self.terms.secure:
+            refuse_without_library()
         self.epoch, self.round = epoch, 0
         self._aborted = False
         self._bell = socket.socketpair()
@@ -104,9 +108,11 @@ class DirectLinks(Links):
             self._bell = None
 
     def _linked(self, peer: int, connection: socket.socket) -> Connection:
-        """A connection to a neighbour that has proved itself, whose frames are sealed where they cross a network."""
-        seal = Seal(self.terms, self.epoch, self.me, peer) if crosses_a_network(connection) else None
-        return Connection(connection, self.me, peer, seal)
+        """A connection to a neighbour that has proved itself, whose frames are guarded where they cross a network."""
+        if not crosses_a_network(connection):
+            return Connection(connection, self.me, peer)
+        guard = Cipher if self.terms.secure else Seal
+        return Connection(connection, self.me, peer, guard(self.terms, self.epoch, self.me, peer))
 
     def _hang_up(self) -> None:
         """End all links, so that the neighbours stop waiting too, and theirs in turn."""
