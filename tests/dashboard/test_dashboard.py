@@ -51,7 +51,7 @@ from raydream.dashboard.watching import watched as watched_module
 from raydream.dashboard.watching.jobs import Jobs, last_sentence
 from raydream.dashboard.watching.progress import Progress
 from raydream.dashboard.watching.runs import Runs
-from raydream.dashboard.watching.watched import Watched
+from raydream.dashboard.watching.watched import ACTORS, Watched
 from raydream.data.synthetic import synthetic
 from raydream.parameters import Positive, parameters_of
 from raydream.problems.registry import takes_data
@@ -697,6 +697,23 @@ def test_what_a_link_or_a_pipe_says_is_not_shown(root, tmp_path):
         (tmp_path / "runs" / "r" / name).unlink(missing_ok=True)
         os.mkfifo(tmp_path / "runs" / "r" / name)
     assert jobs.look("r").log() == "" and jobs.look("r").state == "stopped"
+
+
+def test_of_a_log_the_last_lines_are_read_whatever_it_holds(root, tmp_path):
+    """Also of one that is long, of lines that are, and of bytes that are no text; never by a link or a name outside."""
+    jobs = stopped_run(root, tmp_path / "runs" / "r")
+    log = tmp_path / "runs" / "r" / ACTORS
+    log.write_bytes(b"".join(b"line %d\n" % number for number in range(20_000)))
+    lines = jobs.look("r").log(200, ACTORS).splitlines()
+    assert len(lines) == 200 and lines[-1] == "line 19999"
+    log.write_bytes(b"\xff" * 10_000_000)
+    assert len(jobs.look("r").log(200, ACTORS)) <= 500
+    log.unlink()
+    (tmp_path / "secret").write_text("TOP SECRET")
+    log.symlink_to(tmp_path / "secret")
+    assert jobs.look("r").log(200, ACTORS) == ""
+    with pytest.raises(ValueError, match="link"):
+        jobs.resume("r", 100)
 
 
 def test_a_complaint_does_not_outlive_its_cause(root, tmp_path):

@@ -468,3 +468,17 @@ def test_pages_fit_and_follow_the_readers_colours(user, address, page, size, sch
         )
         user.wait("its colours", script, wanted)
     assert user.ask("return document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+
+
+def test_the_page_of_a_run_shows_the_end_of_its_logs(user, address, root):
+    """The last 200 lines of what it and its actors printed, and what comes while one looks; markup is text."""
+    shutil.copytree(root / "rival", root / "talkative")
+    folder = root / "talkative"
+    (folder / "log.txt").write_text("".join(f"said {number}.\n" for number in range(1000)))
+    user.go(f"{address}/run?run=talkative")
+    user.see("said 999.")
+    assert "said 800." in user.text() and "said 799." not in user.text()
+    assert "What its actors printed" not in user.text()
+    (folder / "actors.log").write_text("Agent(agent 0) (7 at 127.0.0.1): <b>hello</b>\n")
+    user.see("Agent(agent 0) (7 at 127.0.0.1): <b>hello</b>")
+    user.see("What its actors printed")

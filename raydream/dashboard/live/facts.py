@@ -126,8 +126,6 @@ def details(run: Watched) -> list[Any]:
     if "topology" in shown:
         shown["topology"] = {name: value for name, value in shown["topology"].items() if name != "W"}
     blocks = [html.Details([html.Summary("run.json"), html.Pre(json.dumps(shown, indent=2)[:LONGEST])])]
-    if log := run.log():
-        blocks.append(html.Details([html.Summary("what it printed"), html.Pre(log)], open=run.state == "failed"))
     return [html.Div(sections, className="beside"), card("Configuration", *blocks)]
 
 

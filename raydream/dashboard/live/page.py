@@ -8,6 +8,7 @@ from dash.exceptions import PreventUpdate
 from raydream.dashboard import axes
 from raydream.dashboard.curves import curve, nothing, runs_of
 from raydream.dashboard.live.facts import actions, details, facts, more, title
+from raydream.dashboard.live.logs import follow_logs, log_cards
 from raydream.dashboard.parts import Query, card, choice, graph, note, state
 from raydream.dashboard.watching.jobs import Jobs
 
@@ -36,10 +37,12 @@ def layout(query: Query, jobs: Jobs) -> Any:
         html.Div(id="live-facts"),
         card("Convergence", graph("live-curve", "tall"), controls=axes.controls(query)),
         html.Div(id="live-more"),
+        *log_cards(),
         html.Div(id="live-details"),
         dcc.Interval(id="live-tick", interval=TICK),
         dcc.Store(id="live-version"),  # the version of the run that the page tells of
         dcc.Store(id="live-rows"),  # and the one that is drawn
+        dcc.Store(id="live-logged"),  # the versions of the logs that are shown
         dcc.Store(id="live-stage"),  # whether it has begun, and ended
         axes.zoom("live"),
     ]
@@ -80,6 +83,8 @@ def register(app: Dash, jobs: Jobs) -> None:
         fresh = [no_update if before == after else after for before, after in ((rows, drawn), (stage, now))]
         message = "" if stage is not None and now != stage and run.state != "starting" else no_update
         return title(run), facts(run), *kept, TICK if run.live else LAZY, version, *fresh, message
+
+    follow_logs(app, jobs)
 
     @app.callback(
         Output("live-curve", "figure"),

@@ -15,12 +15,15 @@ from raydream.dashboard.new.forms import NewRun
 from raydream.dashboard.watching.files import Stamp, stamp_of
 from raydream.dashboard.watching.runs import Runs
 from raydream.dashboard.watching.tunings import Tunings
-from raydream.dashboard.watching.watched import Watched
+from raydream.dashboard.watching.watched import ACTORS, Watched
 from raydream.storage.files import next_free, write_json
 
 MOST = 10**9  # iterations
 AT_ONCE = 8  # runs of one dashboard that may go on at a time
-WRITTEN = ("log.txt", "stop", "checkpoint", "start.npz", "run.json", "history.csv", "progress.json", "arrays.npz")
+# What a run writes into its folder.
+WRITTEN = (
+    "log.txt", ACTORS, "stop", "checkpoint", "start.npz", "run.json", "history.csv", "progress.json", "arrays.npz",
+)  # fmt: skip
 
 
 class Jobs:
@@ -50,7 +53,8 @@ class Jobs:
                 raise ValueError(f"`name` {name!r} cannot be made a folder: {error.strerror}.") from None
             try:
                 write_json(folder / "form.json", wanted.form)
-                self._launch(name, ["run", *wanted.arguments, "--directory", str(folder)])
+                log = ["--log", str(folder / ACTORS)] if "ray" in wanted.arguments else []
+                self._launch(name, ["run", *wanted.arguments, *log, "--directory", str(folder)])
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise

@@ -24,6 +24,8 @@ GONE = 120.0  # and after which one on another machine, whose lock cannot be see
 LIVE = ("starting", "running", "silent")
 FORMS = ("form.json", "order.json")  # the second as version 0.1.0 called it
 UNFINISHED = ("stopped", "failed", "lost")
+ACTORS = "actors.log"  # in a run's folder: what its actors print, where the run was told to keep it there
+LONGEST, WIDEST = 64_000, 500  # bytes of a log that are read, and characters of a line that are shown
 
 
 class Watched:
@@ -129,9 +131,9 @@ class Watched:
         """The time that the rest will take if it goes on like this."""
         return self._pace.seconds_for(1 - self.share)
 
-    def log(self, lines: int = 12) -> str:
-        """The end of what the run printed, where a dashboard started it."""
-        return "\n".join(read_end(self.folder / "log.txt", 8000).splitlines()[-lines:])
+    def log(self, lines: int = 12, name: str = "log.txt") -> str:
+        """The end of what the run printed, where a dashboard started it, or of another log in its folder."""
+        return "\n".join(line[:WIDEST] for line in read_end(self.folder / name, LONGEST).splitlines()[-lines:])
 
     @property
     def form(self) -> dict[str, Any]:
