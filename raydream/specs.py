@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from raydream import checks
+from raydream import checks, steps
 from raydream.algorithms import METHODS
-from raydream.parameters import call, parameters_of
+from raydream.parameters import PLAIN, call, parameters_of
 from raydream.problems.registry import PROBLEMS
 from raydream.topology import TOPOLOGIES, Topology
 
@@ -31,7 +31,7 @@ __all__ = [
 
 Thing = TypeVar("Thing")
 AGENTS = 8  # where nobody says how many
-STEPS = {"eta": 0.1, "gamma": 1.0}  # of a method that nothing is known of
+POOLED, LAZY = "pooled", "lazy"  # what can be said of every problem, and of every topology
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,10 @@ class Spec:
     def is_code(self) -> bool:
         """Whether the name is that of a callable, `package.module:make`, and not one of this package's."""
         return ":" in self.name
+
+    def pooled(self, agents: int) -> "Spec":
+        """How the problem is named that is this one of so many agents, pooled on one."""
+        return Spec(self.name, {**self.parameters, POOLED: agents})
 
 
 _SPECS: dict[int, Spec] = {}  # of things that are alive, by their identity
@@ -71,21 +75,37 @@ def build_method(name: str, parameters: Mapping[str, Any], *, never_from: Path |
     return call(method_kind(name, never_from), name, parameters)
 
 
-def usual_steps(name: str) -> dict[str, float]:
-    """Steps for a method of which nothing else is known, as far as it has any."""
-    return {step: value for step, value in STEPS.items() if step in parameters_of(method_kind(name))}
+@dataclass(frozen=True)
+class Usual:
+    """The parameters that a method has on a problem where nobody gives any, and whether they were settled for it."""
+
+    parameters: dict[str, Any]
+    settled: bool
 
 
-def named_method(method: Any) -> Any:
-    """The method itself; or, of a name, one with the usual steps."""
-    return build_method(method, usual_steps(method)) if isinstance(method, str) else method
+def usual_parameters(method: str, problem: Any) -> Usual:
+    """Those that were settled for the problem and its data; else a guess of the steps, as far as it has any."""
+    spec = spec_of(problem)
+    found = None if spec is None else steps.settled(method, spec.name, spec.parameters)
+    if found is not None:
+        return Usual(found, True)
+    known = parameters_of(method_kind(method))
+    return Usual({step: value for step, value in steps.GUESS.items() if step in known}, False)
+
+
+def named_method(method: Any, problem: Any) -> Any:
+    """The method itself; or, of a name, one with the usual parameters on this problem."""
+    return build_method(method, usual_parameters(method, problem).parameters) if isinstance(method, str) else method
 
 
 def build_topology(name: str, agents: int, parameters: Mapping[str, Any]) -> Topology:
-    """A topology by its builder's name."""
+    """A topology by its builder's name; `lazy`, which all of them take, makes it (W + I)/2."""
     builder = TOPOLOGIES[checks.choice("topology", name.replace("_", "-"), TOPOLOGIES)]
-    built: Topology = remember(call(builder, name, parameters, agents), name, parameters)
-    return built
+    own = {key: value for key, value in parameters.items() if key != LAZY}
+    built: Topology = call(builder, name, own, agents)
+    lazy = parameters.get(LAZY, False)
+    PLAIN[bool].check(LAZY, lazy)
+    return remember(built.lazy() if lazy else built, name, parameters)
 
 
 def build_problem(
@@ -94,8 +114,11 @@ def build_problem(
     """A problem by name, or by `package.module:make`, a callable of yours that is called with the parameters.
 
     agents      how many (default: 8, or as many as your callable makes); your callable may take it by this name
+    parameters  `pooled`, which all of them take, makes the problem for so many agents and pools it on one
     never_from  a folder from which nothing is imported
     """
+    if POOLED in parameters:
+        return _pooled(name, agents, parameters, never_from)
     if ":" not in name:
         maker = PROBLEMS[checks.choice("problem", name, PROBLEMS)]
         return remember(call(maker, name, parameters, AGENTS if agents is None else agents), name, parameters)
@@ -105,6 +128,21 @@ def build_problem(
     if agents is not None and getattr(made, "agents", agents) != agents:
         raise ValueError(f"`agents` must be {made.agents}, as {name} makes them; got {agents}. Leave it out.")
     return remember(made, name, parameters)
+
+
+def _pooled(name: str, agents: int | None, parameters: Mapping[str, Any], never_from: Path | None) -> Any:
+    if agents not in (None, 1):
+        raise ValueError(f"`agents` must be 1 where a problem is `pooled`; got {agents}.")
+    own = {key: value for key, value in parameters.items() if key != POOLED}
+    return pooled(build_problem(name, checks.whole(POOLED, parameters[POOLED], 1), own, never_from=never_from))
+
+
+def pooled(problem: Any) -> Any:
+    """The problem on one agent, named as it was, or a sentence where it cannot be pooled."""
+    if not hasattr(problem, "pooled"):
+        raise ValueError(f"`problem` {type(problem).__name__} cannot be pooled on one machine; make it with 1 agent.")
+    one, spec = problem.pooled(), spec_of(problem)
+    return one if spec is None else remember(one, *vars(spec.pooled(problem.agents)).values())
 
 
 def remember(thing: Thing, name: str, parameters: Mapping[str, Any]) -> Thing:

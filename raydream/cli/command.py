@@ -14,6 +14,11 @@ from raydream.errors import StudyWarning
 from raydream.feedback import Screen, telling
 from raydream.interrupt import exit_code, terminable
 
+ADVICE = {  # what sentences name in Python, and what it is here
+    "`problem.pooled()` and a topology of one agent, such as ring(1)": "`--agents 1`",
+    "`topology.lazy()`": "`--lazy`",
+    "`.lazy()`": "`--lazy`",
+}
 LOADING = "loading libraries"  # the first thing that a command which takes long has to say
 
 app = typer.Typer(
@@ -48,7 +53,7 @@ def plainly(command: Callable[..., None]) -> Callable[..., None]:
         except (ValueError, TypeError, ArithmeticError, OSError, RuntimeError, ImportError) as error:
             if os.environ.get("RAYDREAM_TRACEBACK") or isinstance(error, typer.Exit | typer.Abort):
                 raise
-            print(f"raydream: {error}", file=sys.stderr)
+            print(f"raydream: {said_here(str(error))}", file=sys.stderr)
             raise typer.Exit(2) from None
         except MemoryError as error:
             print(f"raydream: there is not enough memory for this ({error or 'no more is said'}).", file=sys.stderr)
@@ -61,7 +66,14 @@ def plainly(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _one_sentence(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"raydream: {message}", file=sys.stderr)
+    print(f"raydream: {said_here(str(message))}", file=sys.stderr)
+
+
+def said_here(sentence: str) -> str:
+    """Advice in the words of the command line, where it is given in Python's."""
+    for python, here in ADVICE.items():
+        sentence = sentence.replace(python, here)
+    return sentence
 
 
 @app.callback(invoke_without_command=True)

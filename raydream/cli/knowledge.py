@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from raydream.cli.command import command
-from raydream.cli.options import Agents, ProblemSettings, TopologyName, TopologySettings, problem_and_network
+from raydream.cli.command import command, said_here
+from raydream.cli.options import Agents, Lazy, ProblemSettings, TopologyName, TopologySettings, problem_and_network
 from raydream.cli.tables import show
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def topology(
     setting: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter, such as self_weight=0.999.")
     ] = None,
+    lazy: Lazy = False,
     tolerance: Annotated[float, typer.Option(help="Mix until disagreement has shrunk to this share.")] = 1e-6,
     schedule: Annotated[
         list[str] | None,
@@ -99,7 +100,7 @@ def topology(
     from raydream.topology import TOPOLOGIES
 
     checks.positive("tolerance", tolerance)
-    parameters = specs.parse_parameters("--set", setting or [])
+    parameters = specs.parse_parameters("--set", setting or []) | ({specs.LAZY: True} if lazy else {})
     rows, remarks = [], []
     for name in names or TOPOLOGIES:
         try:
@@ -121,7 +122,7 @@ def topology(
     if schedule:
         show_schedules(schedule, specs.build_topology((names or list(TOPOLOGIES))[0], agents, parameters), tolerance)
     for remark in remarks:
-        print(remark)
+        print(said_here(remark))
 
 
 def show_schedules(schedules: list[str], network: "Topology", tolerance: float) -> None:
@@ -155,6 +156,7 @@ def params(
     agents: Agents = None,
     topology: TopologyName = "ring",
     topology_set: TopologySettings = None,
+    lazy: Lazy = False,
 ) -> None:
     """The constants that the DREAM paper's theorem prescribes, and the price it predicts.
 
@@ -168,12 +170,12 @@ def params(
 
     told: list[Any] = []
     if problem is not None:
-        chosen, network = problem_and_network(problem, None, agents, problem_set, topology, topology_set)
+        chosen, network = problem_and_network(problem, None, agents, problem_set, topology, topology_set, lazy)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", TheoryWarning)
             found = theory.parameters_for(chosen, network, epsilon)
     else:
-        chosen_set = specs.parse_parameters("--topology-set", topology_set or [])
+        chosen_set = specs.parse_parameters("--topology-set", topology_set or []) | ({specs.LAZY: True} if lazy else {})
         network = specs.build_topology(topology, agents or specs.AGENTS, chosen_set)
         given = {"L": L, "mu": mu, "psi0": psi0}
         missing = [f"--{name}" for name, value in given.items() if value is None]
@@ -184,7 +186,7 @@ def params(
         )  # fmt: skip
     show(f"DREAM for ||grad P|| <= {epsilon:g} on {network.name}", ("constant", "value"), asdict(found).items())
     for remark in told:
-        print(remark.message)
+        print(said_here(str(remark.message)))
 
 
 @command

@@ -23,7 +23,11 @@ Agents = Annotated[
     int | None, typer.Option(help="Number of agents (default: 8, or as package.module:make makes them).")
 ]
 MethodName = Annotated[str, typer.Option(help="A name that `raydream methods` lists, or package.module:Class.")]
-AnyTopology = Annotated[str | None, typer.Option(help="A name that `raydream topology` lists (default: ring).")]
+AnyTopology = Annotated[
+    str | None,
+    typer.Option(help="A name that `raydream topology` lists (default: ring, with self_weight=0.5 if nothing is set)."),
+]
+Lazy = Annotated[bool, typer.Option("--lazy", help="Mix with (W + I)/2, which is positive semidefinite.")]
 TopologyName = Annotated[str, typer.Option(help="A name that `raydream topology` lists.")]
 MethodSettings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, such as p=0.2.")
@@ -67,15 +71,21 @@ def problem_and_network(
     data: str | None,
     agents: int | None,
     problem_set: list[str] | None,
-    topology: str,
+    topology: str | None,
     topology_set: list[str] | None,
+    lazy: bool = False,
 ) -> tuple[Any, "Topology"]:
-    """The problem, and the network of its agents, that the options describe."""
+    """The problem, and the network of its agents, that the options describe; without any, the usual network."""
     from raydream import specs
+    from raydream.studies import defaults
 
     built = problem_of(problem, data, agents, problem_set)
     network_set = specs.parse_parameters("--topology-set", topology_set or [])
-    return built, specs.build_topology(topology, getattr(built, "agents", agents or specs.AGENTS), network_set)
+    network_set |= {specs.LAZY: True} if lazy else {}
+    if topology is None and not network_set:
+        network_set = dict(defaults.TOPOLOGY[1])
+    name, size = topology or defaults.TOPOLOGY[0], getattr(built, "agents", agents or specs.AGENTS)
+    return built, specs.build_topology(name, size, network_set)
 
 
 def problem_of(problem: str, data: str | None, agents: int | None, problem_set: list[str] | None) -> Any:

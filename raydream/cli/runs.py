@@ -8,23 +8,24 @@ import typer
 from raydream.cli.command import LOADING, command
 from raydream.cli.options import (
     Agents,
+    AnyTopology,
     BackendName,
     Check,
     Condition,
     DataName,
     EvaluationEvery,
+    Lazy,
     MaxSimSeconds,
     MethodName,
     MethodSettings,
     ProblemName,
     ProblemSettings,
-    TopologyName,
     TopologySettings,
     conditions_of,
     problem_and_network,
 )
 from raydream.cli.places import backend_of, with_actors
-from raydream.cli.tables import show_history
+from raydream.cli.tables import show_history, taken_from_the_table
 from raydream.feedback import tell
 
 
@@ -34,13 +35,18 @@ def run(
     problem: ProblemName = "robust-logistic",
     data: DataName = None,
     agents: Agents = None,
-    topology: TopologyName = "ring",
+    topology: AnyTopology = None,
     method: MethodName = "dream",
-    eta: Annotated[float | None, typer.Option(help="Ascent step in y (default: 0.1).")] = None,
-    gamma: Annotated[float | None, typer.Option(help="Ratio of the descent step in x to eta (default: 1).")] = None,
+    eta: Annotated[
+        float | None, typer.Option(help="Ascent step in y (default: as settled for problem and data, else 0.1).")
+    ] = None,
+    gamma: Annotated[
+        float | None, typer.Option(help="Ratio of the descent step in x to eta (default: as settled, else 1).")
+    ] = None,
     setting: MethodSettings = None,
     problem_set: ProblemSettings = None,
     topology_set: TopologySettings = None,
+    lazy: Lazy = False,
     iterations: Annotated[int, typer.Option(help="Iterations.")] = 200,
     record_every: Annotated[int, typer.Option(help="Iterations between two records.")] = 10,
     seed: Annotated[int, typer.Option(help="Seed of every random draw.")] = 0,
@@ -70,16 +76,20 @@ def run(
     import raydream
     from raydream import specs
     from raydream.storage.files import next_free
+    from raydream.studies.setting import needs_one_machine
 
     where = backend_of(backend, **ray)
-    the_problem, network = problem_and_network(problem, data, agents, problem_set, topology, topology_set)
+    the_problem, network = problem_and_network(problem, data, agents, problem_set, topology, topology_set, lazy)
+    if needs_one_machine(specs.method_kind(method)) and the_problem.agents > 1:
+        the_problem, network = specs.pooled(the_problem), specs.build_topology("ring", 1, {})
     steps = {name: value for name, value in (("eta", eta), ("gamma", gamma)) if value is not None}
-    parameters = {**specs.usual_steps(method), **steps, **specs.parse_parameters("--set", setting or [])}
+    given = {**steps, **specs.parse_parameters("--set", setting or [])}
+    usual = specs.usual_parameters(method, the_problem)
     folder = Path(directory) if directory is not None else next_free(Path("runs"), method.rpartition(":")[2])
     result = raydream.run(
         the_problem,
         network,
-        specs.build_method(method, parameters),
+        specs.build_method(method, {**usual.parameters, **given}),
         iterations=iterations,
         seed=seed,
         record_every=record_every,
@@ -99,7 +109,8 @@ def run(
         backend=where,
         progress=True,
     )
-    finish(result, folder, f"{method} on {problem}, {network.name}")
+    finish(result, folder, method)
+    print(taken_from_the_table({method: usual}, given, the_problem))
 
 
 @command
@@ -133,7 +144,9 @@ def resume(
 
 def finish(result: Any, folder: Path, title: str) -> None:
     """The table, the outcome, and what happened on the way."""
-    show_history(title, result.history)
+    from raydream.storage.naming import setting_name
+
+    show_history(f"{title}: {setting_name(result.config)}", result.history)
     for event in result.recoveries:
         print(f"recovered: {event['reason']}; rolled back to iteration {event['rolled_back_to']}")
     if cut := result.record.problem.cut:

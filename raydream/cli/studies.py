@@ -15,11 +15,11 @@ from raydream.cli.options import (
     Condition,
     DataName,
     EvaluationEvery,
+    Lazy,
     MaxSimSeconds,
     MethodSettings,
     ProblemName,
     ProblemSettings,
-    TopologyName,
     TopologySettings,
     conditions_of,
     numbers,
@@ -28,7 +28,7 @@ from raydream.cli.options import (
     words,
 )
 from raydream.cli.places import backend_of, with_actors, with_trials
-from raydream.cli.tables import show_comparison, show_tuning
+from raydream.cli.tables import show_comparison, show_tuning, taken_from_the_table
 from raydream.feedback import tell
 from raydream.studies.defaults import SEARCH, SPACE
 
@@ -50,6 +50,7 @@ def compare(
     setting: MethodSettings = None,
     problem_set: ProblemSettings = None,
     topology_set: TopologySettings = None,
+    lazy: Lazy = False,
     seeds: Annotated[str | None, typer.Option(help="Seeds, such as 0,1,2 (default: ten, or three on actors).")] = None,
     iterations: Annotated[int | None, typer.Option(help="Iterations of each run.")] = None,
     max_sfo: Annotated[int | None, typer.Option(help="Stop each run at this many SFO calls.")] = None,
@@ -85,6 +86,7 @@ def compare(
         "iterations": iterations, "max_sfo": max_sfo, "max_rounds": max_rounds, "max_sim_seconds": max_sim_seconds,
     }  # fmt: skip
     contenders: dict[str, Any] = {}
+    told = origin = ""
     if best is not None:
         if setting:
             raise ValueError("`--set` contradicts `--best`, which has every parameter; leave one of the two out.")
@@ -97,21 +99,18 @@ def compare(
         contenders["methods"] = None if methods is None else [word.rpartition(":")[2] for word in words(methods)]
         told = f"winners of {best}"
     else:
-        topology = topology or defaults.TOPOLOGY[0]
-        if topology == defaults.TOPOLOGY[0] and not topology_set:
-            topology_set = [f"{name}={value}" for name, value in defaults.TOPOLOGY[1].items()]
-        problem = problem or "robust-logistic"
-        built = problem_and_network(problem, data, agents, problem_set, topology, topology_set)
-        contenders["problem"], contenders["topology"] = built
+        contenders["problem"], contenders["topology"] = problem_and_network(
+            problem or "robust-logistic", data, agents, problem_set, topology, topology_set, lazy
+        )
         given = specs.parse_parameters("--set", setting or [])
         names = words(methods) if methods is not None else list(defaults.METHODS)
-        usual = {name: defaults.METHODS.get(name) or specs.usual_steps(name) for name in names}
+        usual = {name: specs.usual_parameters(name, contenders["problem"]) for name in names}
         contenders["methods"] = {
-            name.rpartition(":")[2]: specs.build_method(name, {**usual[name], **given}) for name in names
+            name.rpartition(":")[2]: specs.build_method(name, {**usual[name].parameters, **given}) for name in names
         }
         if not any(limits.values()):
-            limits["max_sfo"] = defaults.MAX_SFO
-        told = f"{problem}, {built[1].name}"
+            limits["max_sfo"] = defaults.max_sfo(contenders["problem"])
+        origin = taken_from_the_table(usual, given, contenders["problem"])
     folder = Path(directory) if directory is not None else next_free(Path("runs"), "compare")
     comparison = raydream.compare(
         **contenders, **limits, seeds=None if seeds is None else numbers("--seeds", seeds),
@@ -120,6 +119,8 @@ def compare(
         conditions=conditions_of(condition),
     )  # fmt: skip
     show_comparison(comparison, target, told)
+    if origin:
+        print(origin)
     print(f"Runs are kept in {folder}; the report is {comparison.report(folder / 'report.html')}.")
 
 
@@ -167,9 +168,10 @@ def tune(
     problem: ProblemName = "robust-logistic",
     data: DataName = None,
     agents: Agents = None,
-    topology: TopologyName = "ring",
+    topology: AnyTopology = None,
     problem_set: ProblemSettings = None,
     topology_set: TopologySettings = None,
+    lazy: Lazy = False,
     condition: Condition = None,
     seeds: Annotated[str, typer.Option(help="A configuration is judged by its median over these.")] = "0",
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
@@ -186,7 +188,7 @@ def tune(
     import raydream
     from raydream.storage.files import next_free
 
-    the_problem, network = problem_and_network(problem, data, agents, problem_set, topology, topology_set)
+    the_problem, network = problem_and_network(problem, data, agents, problem_set, topology, topology_set, lazy)
     folder = Path(directory) if directory is not None else next_free(Path("runs"), "tune")
     tuning = raydream.tune(
         the_problem, network, words(methods), budget=budget if axis.endswith("seconds") else int(budget), axis=axis,

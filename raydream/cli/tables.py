@@ -1,6 +1,6 @@
 """Tables for people: ruled on a terminal, never cut elsewhere."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -43,13 +43,39 @@ def show_table(table: Any, title: str) -> None:
     show(title, [head.text for head in table.heads], table.texts)
 
 
-def show_comparison(comparison: Any, target: float | None, title: str) -> None:
+def taken_from_the_table(usual: Mapping[str, Any], given: Mapping[str, Any], problem: Any) -> str:
+    """Where the parameters come from that nobody gave, in sentences; nothing where all were given.
+
+    usual  by method, what it has where nothing is said
+    """
+    from raydream.specs import spec_of
+    from raydream.storage.naming import problem_name
+
+    spec = spec_of(problem)
+    name = problem_name({"name": type(problem).__name__, "spec": None if spec is None else vars(spec)})
+    said = []
+    for settled, words in (
+        (True, "settled for {name} (raydream/steps); --eta, --gamma and --set say otherwise."),
+        (False, "a guess: nothing is settled for {name}; `raydream tune` finds better."),
+    ):
+        chosen = {
+            method: ", ".join(f"{key}={cell(value)}" for key, value in one.parameters.items() if key not in given)
+            for method, one in usual.items()
+            if one.settled is settled
+        }
+        shown = [f"{method}: {found}" if len(usual) > 1 else found for method, found in chosen.items() if found]
+        said += [f"{'; '.join(shown)}: {words.format(name=name)}"] if shown else []
+    return "\n".join(said)
+
+
+def show_comparison(comparison: Any, target: float | None, title: str = "") -> None:
     """What each method reached and paid, whether that decides anything, and what it took to reach a target."""
     from raydream.report.collect import collect
     from raydream.report.figures.reach import failures_of
     from raydream.report.tables.reach import reach
     from raydream.report.tables.standing import standing
 
+    title = ": ".join(word for word in (title, comparison.on) if word)
     if comparison.tuned:
         title = f"{title} ({comparison.tuned})"
     runs, failed = collect(comparison), failures_of(comparison)
@@ -72,4 +98,5 @@ def show_tuning(tuning: Any) -> None:
     from raydream.report.tuning.won import won
 
     table = won(tuning)
-    show_table(table, f"{table.about}, of {len(tuning.records)} trials")
+    title = f"{table.about}, of {len(tuning.records)} trials"
+    show_table(table, f"{tuning.on}: {title}" if tuning.on else title)

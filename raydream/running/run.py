@@ -57,7 +57,7 @@ def run(
 ) -> Result:
     """Run a method on a problem over a network and return its `Result`.
 
-    method        a method with its parameters; or the name of one, which then has the steps of the command line
+    method        a method with its parameters; or the name of one, which then has the parameters of the command line
     iterations    how many, unless a limit or target ends the run before; limits are looked at in records only
     seed          of every random draw: the same seed gives the same bits
     record_every  iterations between two rows of the history
@@ -87,7 +87,7 @@ def run(
     if checkpoint_every is not None and directory is None:
         raise ValueError("`checkpoint_every` needs a `directory` to write to.")
     plan = Plan.build(
-        problem, topology, named_method(method), seed=seed, start=start, metrics=metrics, conditions=conditions
+        problem, topology, named_method(method, problem), seed=seed, start=start, metrics=metrics, conditions=conditions
     )
     own = directions_of(plan.metrics)
     settings = Settings(

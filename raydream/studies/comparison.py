@@ -12,6 +12,7 @@ from raydream.checks import choice, number, path
 from raydream.columns import COSTS, LIMITED, Better, column, names, with_conditional
 from raydream.errors import StudyWarning
 from raydream.storage.files import read_json, write_json
+from raydream.storage.naming import shared_name
 from raydream.storage.reading import read_record
 from raydream.storage.result import Result, load
 from raydream.studies.curves import columns_of, reach_table, resampled_curves
@@ -50,6 +51,11 @@ class Comparison:
     def __repr__(self) -> str:
         methods = ", ".join(dict.fromkeys(name for name, _ in [*self.results, *self.failures]))
         return f"<Comparison: {len(self.results)} runs of {methods}; {len(self.failures)} failed>"
+
+    @property
+    def on(self) -> str:
+        """Problem, data, network and agents by one name."""
+        return shared_name(result.config for result in self.results.values())
 
     def report(self, path: Any, **options: Any) -> Path:
         """One self-contained interactive page."""

@@ -81,7 +81,7 @@ class Setting:
     def plan(self, method: Any, seed: int = 0, warn: bool = True) -> Plan:
         """One run."""
         problem, topology = self.of(method)
-        specs = (None, None) if self._alone(method) else self.specs
+        specs = self._pooled_specs if self._alone(method) else self.specs
         plan = Plan.build(
             problem, topology, method,
             seed=seed, start=self.start, specs=specs, warn=warn, conditions=self.conditions,
@@ -103,6 +103,11 @@ class Setting:
             "start": start_mark(checked_start(whole, self.start))[:16],
             **({} if self.conditions is None else {"conditions": json.dumps(self.conditions.to_json())}),
         }
+
+    @property
+    def _pooled_specs(self) -> tuple[Spec | None, Spec]:
+        named = self.specs[0]
+        return None if named is None else named.pooled(self.topology.m), Spec("ring", {})
 
     def _alone(self, method: Any) -> bool:
         return self.pooled is not None and needs_one_machine(method)

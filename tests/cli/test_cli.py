@@ -210,7 +210,7 @@ def test_params_prints_the_theorem(cli):
     done = cli("params", "--epsilon", 0.1, "--L", 10, "--mu", 1, "--psi0", 1, "--n", 1000)
     assert done.exit_code == 0 and "K_large" in done.output
     done = cli("params", "--epsilon", 1, "--problem", "quadratic-online")
-    assert done.exit_code == 0 and "`topology.lazy()`" in done.output
+    assert done.exit_code == 0 and "`--lazy`" in done.output
 
 
 def test_data_lists_and_methods_list(cli):

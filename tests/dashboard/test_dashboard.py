@@ -55,6 +55,7 @@ from raydream.dashboard.watching.watched import ACTORS, Watched
 from raydream.data.synthetic import synthetic
 from raydream.parameters import Positive, parameters_of
 from raydream.problems.registry import takes_data
+from raydream.steps import settled
 from raydream.storage.lock import locked
 
 FORM = {"problem": "quadratic", "topology": "ring", "method": "dream", "agents": 4, "backend": "local",
@@ -398,7 +399,7 @@ def test_a_new_run_is_what_the_form_says(tmp_path):
     config = result.config
     assert config["method"]["name"] == "dream" and config["problem"]["samples"] == 9 and config["seed"] == 7
     assert {name: config["method"]["parameters"][name] for name in ("eta", "gamma", "b", "K")} == {
-        "eta": 0.05, "gamma": 1.0, "b": 3, "K": 2
+        "eta": 0.05, "gamma": settled("dream", "quadratic", {})["gamma"], "b": 3, "K": 2
     }  # fmt: skip
     assert config["topology"]["spec"]["parameters"] == {"self_weight": 0.5} and "Phi" in result.history
     assert list(result.history.iteration) == [0, 2, 4, 6]
@@ -1017,7 +1018,7 @@ def test_a_page_is_restored_from_its_address(jobs, path):
 
 
 def test_fields_of_topologies_are_their_builders():
-    assert [f.name for f in topology_fields("erdos-renyi")] == ["probability", "seed", "self_weight", "weights"]
+    assert [f.name for f in topology_fields("erdos-renyi")] == ["probability", "seed", "self_weight", "weights", "lazy"]
 
 
 def test_a_new_problem_has_its_own_fields_in_the_form(monkeypatch, jobs):
@@ -1052,7 +1053,7 @@ def test_what_synthetic_data_are_like_is_asked_of_synthetic_data_alone(problem):
 FIELDS = {
     **{name: lambda name=name: problem_fields(name, "synthetic") for name in specs.PROBLEMS},
     **{name: lambda name=name: topology_fields(name) for name in specs.TOPOLOGIES},
-    **{name: lambda name=name: method_fields(name) for name in METHODS},
+    **{name: lambda name=name: method_fields(name, "robust-logistic", {}) for name in METHODS},
 }
 
 

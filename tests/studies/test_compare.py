@@ -118,7 +118,10 @@ def test_how_parts_were_named_travels_to_other_processes():
     found = rd.compare(problem, ring, methods, seeds=(0,), iterations=2, backend="local", parallel=True)
     record = found.results["dream", 0].record
     assert (record.problem.spec, record.topology.spec) == (Spec("quadratic", {"samples": 6}), Spec("ring", {}))
-    assert found.results["alone", 0].record.problem.spec is None, "the pooled problem is another one"
+    alone = found.results["alone", 0].record
+    assert alone.problem.spec == Spec("quadratic", {"samples": 6, "pooled": 4}) and alone.problem.agents == 1
+    again = specs.build_problem("quadratic", 1, alone.problem.spec.parameters)
+    assert again.components.A.tobytes() == problem.pooled().components.A.tobytes()
 
 
 def test_the_history_is_long_and_the_runs_are_one_row_each(whole):

@@ -19,12 +19,15 @@ from raydream.backends.ray.cluster.folders import private_folder
 from raydream.backends.ray.cluster.joining import joined, refuse_another
 from raydream.backends.ray.cluster.shipping import refuse_unshipped, shipping
 from raydream.backends.ray.cluster.signals import keeping_signals
+from raydream.errors import RayLost
 from raydream.feedback import tell
 from raydream.interrupt import quick_to_stop
 
 # One token per process: Ray reads it once.
 _TOKEN = secrets.token_hex(32)
 
+WITHOUT = '--backend local (in Python backend="local") runs all agents in this process, without Ray'
+LONGEST = 200  # characters of what Ray says when it does not start
 START_SECONDS = 600  # how long the parts of a Ray of our own may take to find each other
 
 # The processes without which a Ray is no more, and what they are.
@@ -104,10 +107,13 @@ class OwnRay:
         try:
             with keeping_signals(), quick_to_stop():
                 _start(self._cpus, inner, self._more)
-        except BaseException:
+        except BaseException as error:
             self.end()
             _end_processes_of(inner)
-            raise
+            if not isinstance(error, Exception):
+                raise
+            why = " ".join(str(error).split())[:LONGEST] or type(error).__name__
+            raise RayLost(f"Ray did not start ({why}); {WITHOUT}.") from error
 
     def end(self) -> None:
         """End it, and remove its folder."""

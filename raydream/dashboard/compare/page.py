@@ -16,6 +16,7 @@ from raydream.report.deciding import DECIDED, LEADS, decided
 from raydream.report.figures.intervals import intervals
 from raydream.report.figures.reach import si, suggested_target
 from raydream.report.tables.standing import pairs, standing
+from raydream.storage.naming import setting_name
 
 TITLE = "Compare"
 MOST = 100  # runs at a time
@@ -167,6 +168,7 @@ def listed(seen: list[Watched]) -> Any:
                 + ([html.Small(" y has not followed", className="warn")] if one.name in lagging else [])
             ),
             str(one.record.get("method", {}).get("name", "")),
+            setting_name(one.record),
             str(one.record.get("seed", "")),
             f"{one.iteration:,}",
             f"{one.last('primal'):.6g}",
@@ -178,7 +180,9 @@ def listed(seen: list[Watched]) -> Any:
         for one in seen
         if one.sound
     ]
-    return table(("run", "state", "method", "seed", "iterations", "P(x̄)", "‖∇P(x̄)‖", "SFO", "rounds", "bytes"), rows)
+    return table(
+        ("run", "state", "method", "on", "seed", "iterations", "P(x̄)", "‖∇P(x̄)‖", "SFO", "rounds", "bytes"), rows
+    )
 
 
 def _small(figures: list[Any]) -> list[Any]:

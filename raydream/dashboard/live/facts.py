@@ -15,6 +15,7 @@ from raydream.report.collect import words
 from raydream.report.figures.network import topology_of
 from raydream.report.figures.reach import si
 from raydream.running.progress import duration
+from raydream.storage.naming import setting_name
 from raydream.studies.setting import ENDLESS
 
 MOST = 200  # rows of a table
@@ -50,15 +51,12 @@ def lead(run: Watched) -> str:
     if not run.sound:
         return ""
     record = run.record
-    problem, topology = record["problem"], record["topology"]
     asked = record.get("asked") or record["method"].get("parameters") or {}
     settings = words({name: value for name, value in asked.items() if value is not None})
-    made = words((problem.get("spec") or {}).get("parameters") or {})
-    network = str(topology.get("name", "")).replace("_", " ")
-    return (
-        f"{record['method'].get('name')} ({settings}), seed {record.get('seed')}; {problem.get('name')}"
-        + (f" ({made})" if made else "")
-        + f"; {network} of {topology.get('m')} agents"
+    made = (record["problem"].get("spec") or {}).get("parameters") or {}
+    more = words({name: value for name, value in made.items() if name != "data"})
+    return f"{record['method'].get('name')} ({settings}), seed {record.get('seed')}; {setting_name(record)}" + (
+        f"; {more}" if more else ""
     )
 
 

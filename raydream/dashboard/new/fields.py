@@ -1,6 +1,8 @@
 """Which fields the form has: the parameters of what is chosen, as its maker declares them, and what may be chosen."""
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
+from typing import Any
 
 from raydream.backends.ray.links import LINKS
 from raydream.backends.registry import BACKENDS
@@ -9,9 +11,11 @@ from raydream.columns import LIMITED
 from raydream.conditions.schedule import WORDS as SCHEDULES
 from raydream.data.store import KNOWN
 from raydream.data.synthetic import synthetic
-from raydream.parameters import Parameter, parameters_of
-from raydream.specs import METHODS, PROBLEMS, STEPS, TOPOLOGIES
+from raydream.parameters import PLAIN, Parameter, parameters_of
+from raydream.specs import LAZY, METHODS, PROBLEMS, TOPOLOGIES
+from raydream.steps import GUESS, settled
 from raydream.storage.settings import Limits
+from raydream.studies.defaults import TOPOLOGY
 
 SYNTHETIC = "synthetic"
 DATA = (SYNTHETIC, *KNOWN)
@@ -26,14 +30,18 @@ def problem_fields(problem: str, data: str) -> list[Parameter]:
 
 
 def topology_fields(topology: str) -> list[Parameter]:
-    """What can be said of a topology beside its agents."""
-    return [*_after_the_first(TOPOLOGIES[choice("topology", topology, TOPOLOGIES)]).values()]
+    """What can be said of a topology beside its agents; that of a run that nothing is said of begins as there."""
+    known = _after_the_first(TOPOLOGIES[choice("topology", topology, TOPOLOGIES)])
+    usual = dict(TOPOLOGY[1]) if topology == TOPOLOGY[0] else {}
+    lazy = Parameter(LAZY, False, (PLAIN[bool],), help="whether to mix with (W + I)/2, which is positive semidefinite")
+    return [*(replace(one, default=usual.get(name, one.default)) for name, one in known.items()), lazy]
 
 
-def method_fields(method: str) -> list[Parameter]:
-    """The parameters of a method."""
+def method_fields(method: str, problem: str, made: Mapping[str, Any]) -> list[Parameter]:
+    """The parameters of a method, as they are settled for a problem that is made with these."""
     known = parameters_of(METHODS[choice("method", method, METHODS)])
-    return [replace(one, default=STEPS[name]) if name in STEPS else one for name, one in known.items()]
+    usual = settled(method, problem, made) or GUESS
+    return [replace(one, default=usual.get(name, one.default)) for name, one in known.items()]
 
 
 def limits() -> dict[str, str]:

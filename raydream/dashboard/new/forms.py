@@ -22,8 +22,9 @@ from raydream.dashboard.new.fields import (
 )
 from raydream.parameters import REQUIRED, Parameter
 from raydream.problems.registry import takes_data
-from raydream.specs import STEPS
+from raydream.steps import GUESS
 from raydream.storage.settings import Limits
+from raydream.studies.defaults import TOPOLOGY
 
 USUAL = {"iterations": 300, "record_every": 5, "seed": 0}  # what a form begins with
 FROM_ZERO = ("iterations", "seed")
@@ -63,9 +64,12 @@ def new_run(form: Mapping[str, Any]) -> NewRun:
         raise ValueError(f"`agents` must be at most {MOST_AGENTS} here; got {agents}. Larger runs start from Python.")
     of_problem = _parameters(said, "problem", problem_fields(problem, data))
     of_topology = _parameters(said, "topology", topology_fields(topology))
-    of_method = _parameters(said, "method", method_fields(method))
+    made = {"data": data, **specs.parse_parameters("problem", of_problem)}
+    known = method_fields(method, problem, made)
+    of_method = _parameters(said, "method", known)
     _check_network(topology, agents, of_topology)
-    specs.build_method(method, specs.parse_parameters("method", of_method))
+    usual = {field.name: field.default for field in known if field.default is not REQUIRED}
+    specs.build_method(method, {**usual, **specs.parse_parameters("method", of_method)})
     name = said.get("name", "")
     if name and not NAME.fullmatch(name):
         raise ValueError(f"`name` must be letters, digits and . _ = + - (at most 80, no slash); got {name!r}.")
@@ -91,8 +95,8 @@ def _parameters(said: Mapping[str, str], part: str, known: list[Parameter]) -> l
         if not value or (field.words and value == str(field.default).lower()):  # left as it was
             if field.default is REQUIRED:
                 raise ValueError(f"`{field.name}` of the {part} must be given.")
-            if field.name in STEPS:
-                pairs.append(f"{field.name}={field.default}")
+            if part == "topology" and field.name in TOPOLOGY[1] and field.default is not None:
+                pairs.append(f"{field.name}={field.default}")  # which a network that is named has not by itself
             continue
         if field.words:
             checks.choice(field.name, value, field.words)
@@ -129,9 +133,9 @@ def _settings(option: str, pairs: Iterable[str]) -> list[str]:
 
 def _method_settings(pairs: list[str]) -> list[str]:
     """Steps have options of their own."""
-    steps = {name: value for name, _, value in (pair.partition("=") for pair in pairs) if name in STEPS}
+    steps = {name: value for name, _, value in (pair.partition("=") for pair in pairs) if name in GUESS}
     words = [word for name, value in steps.items() for word in (f"--{name}", repr(float(value)))]
-    return words + _settings("--set", [pair for pair in pairs if pair.partition("=")[0] not in STEPS])
+    return words + _settings("--set", [pair for pair in pairs if pair.partition("=")[0] not in GUESS])
 
 
 def _limits(said: Mapping[str, str]) -> list[str]:

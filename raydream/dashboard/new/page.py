@@ -1,6 +1,6 @@
 """The form for a new run. What it says is in the URL, so that it can be kept, sent and changed."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
@@ -23,6 +23,7 @@ from raydream.dashboard.parts import Query, address, card, choice, state, text, 
 from raydream.dashboard.watching.jobs import Jobs
 from raydream.parameters import REQUIRED, Parameter
 from raydream.problems.registry import takes_data
+from raydream.steps import UNSETTLING, settled
 
 TITLE = "New run"
 EVERY = {"type": "state", "name": ALL}
@@ -75,7 +76,12 @@ def _conditions(query: Query) -> Any:
 def _method(query: Query) -> Any:
     method = query.among("method", specs.METHODS, "dream")
     first = choice("method", "method", tuple(specs.METHODS), method)
-    return card("Method", _row([first]), _more("new-method", method_fields(method), "method", query))
+    problem = query.among("problem", specs.PROBLEMS, "robust-logistic")
+    made = _made({name: query.one(name) for name in ("data", *(f"problem.{one}" for one in UNSETTLING))})
+    told = html.P(_origin(method, problem, made), id="new-origin", className="note")
+    return card(
+        "Method", _row([first]), _more("new-method", method_fields(method, problem, made), "method", query), told
+    )
 
 
 def _how_long(query: Query) -> Any:
@@ -130,8 +136,30 @@ def register(app: Dash, jobs: Jobs) -> None:
     def of_problem(problem: str, data: str, values: list[Any], ids: list[Any]) -> Any:
         return _inputs(problem_fields(problem, data), "problem", _said(values, ids)), not takes_data(problem)
 
-    _follow(app, "topology", topology_fields)
-    _follow(app, "method", method_fields)
+    @app.callback(
+        Output("new-topology", "children"),
+        Input(state("topology"), "value"),
+        State(EVERY, "value"),
+        State(EVERY, "id"),
+        prevent_initial_call=True,
+    )
+    def of_topology(topology: str, values: list[Any], ids: list[Any]) -> Any:
+        return _inputs(topology_fields(topology), "topology", _said(values, ids))
+
+    @app.callback(
+        Output("new-method", "children"),
+        Output("new-origin", "children"),
+        Input(state("method"), "value"),
+        Input(state("problem"), "value"),
+        Input(state("data"), "value"),
+        State(EVERY, "value"),
+        State(EVERY, "id"),
+        prevent_initial_call=True,
+    )
+    def of_method(method: str, problem: str, data: str, values: list[Any], ids: list[Any]) -> Any:
+        said = _said(values, ids)
+        made = _made({**said, "data": data})
+        return _inputs(method_fields(method, problem, made), "method", said), _origin(method, problem, made)
 
     @app.callback(
         Output("new-go", "href"),
@@ -151,18 +179,17 @@ def register(app: Dash, jobs: Jobs) -> None:
         return address("/run", run=name), ""
 
 
-def _follow(app: Dash, part: str, fields_of: Callable[[str], list[Parameter]]) -> None:
-    """The fields of a part of the form are those of what is chosen for it."""
+def _made(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a problem decides which steps are settled for it."""
+    others = [f"{name}={value}" for name in UNSETTLING if (value := said.get(f"problem.{name}"))]
+    return {"data": said.get("data") or SYNTHETIC, **specs.parse_parameters("problem", others)}
 
-    @app.callback(
-        Output(f"new-{part}", "children"),
-        Input(state(part), "value"),
-        State(EVERY, "value"),
-        State(EVERY, "id"),
-        prevent_initial_call=True,
-    )
-    def follow(chosen: str, values: list[Any], ids: list[Any]) -> Any:
-        return _inputs(fields_of(chosen), part, _said(values, ids))
+
+def _origin(method: str, problem: str, made: Mapping[str, Any]) -> str:
+    """Where the values come from that an empty field stands for."""
+    if settled(method, problem, made) is None:
+        return "The steps in grey are a guess: none are settled for this problem."
+    return "What stands in grey is settled for this problem and data."
 
 
 def _more(place: str, fields: list[Parameter], part: str, query: Query) -> Any:

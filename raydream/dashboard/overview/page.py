@@ -11,6 +11,7 @@ from raydream.dashboard.watching.jobs import Jobs
 from raydream.dashboard.watching.watched import Watched
 from raydream.report import theme
 from raydream.report.figures.reach import si
+from raydream.storage.naming import setting_name
 
 TITLE = "Runs"
 COLUMNS = ("run", "state", "progress", "method", "on", "P(x̄)", "‖∇P(x̄)‖", "SFO calls")
@@ -104,9 +105,8 @@ def matches(run: Watched, wanted: str) -> bool:
     """Whether every word that is searched for is in what is known of the run."""
     record = run.record if run.sound else {}
     parts = [record.get(part) or {} for part in ("method", "problem", "topology")]
-    specs = [part.get("spec") or {} for part in parts]
-    said = [run.name, run.state, *(part.get("name") for part in parts), *(spec.get("name") for spec in specs)]
-    whole = " ".join(str(one).lower() for one in [*said, data_of(run)])
+    said = [run.name, run.state, *(part.get("name") for part in parts), where(run)]
+    whole = " ".join(str(one).lower() for one in said)
     return all(word in whole for word in wanted.lower().split())
 
 
@@ -136,19 +136,9 @@ def row(run: Watched) -> Any:
     )
 
 
-def data_of(run: Watched) -> str:
-    """The data, or the problem, in a word."""
-    problem = run.record["problem"] if run.sound else {}
-    spec = problem.get("spec") or {}
-    return str((spec.get("parameters") or {}).get("data") or spec.get("name") or problem.get("name") or "")
-
-
 def where(run: Watched) -> str:
-    """Data and network: a9a, ring of 8."""
-    if not run.sound:
-        return ""
-    topology = run.record["topology"]
-    return f"{data_of(run)}, {str(topology.get('name', '')).replace('_', ' ')} of {topology.get('m', '?')}"
+    """Problem, data, network and agents."""
+    return setting_name(run.record) if run.sound else ""
 
 
 def number(value: float, digits: int) -> str:

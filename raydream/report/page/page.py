@@ -11,6 +11,7 @@ from raydream.report.page.facts import Groups, facts_of, failed_of
 from raydream.report.page.packing import Packed, pack
 from raydream.report.page.sections import configurations, heading, runs_table, who_leads
 from raydream.report.page.shell import HERE, as_json, framed, joined, room_beside, write_page
+from raydream.storage.naming import shared_name
 
 # The files of the page's program, one after the other.
 PROGRAM = ("common", "records", "convergence", "bars", "prices", "winners", "begin", "tables")
@@ -81,11 +82,10 @@ def program_text() -> str:
 
 
 def _title(groups: Groups) -> str:
-    first = next(iter(groups.values()))[0]
-    problem = first.config.get("problem", {}).get("name")
+    every = [run.config for runs in groups.values() for run in runs if run.config.get("problem")]
     names = list(groups)
     subject = ", ".join(names) if len(names) <= 3 else f"{len(names)} methods"
-    return f"{subject} on {problem}" if problem else subject
+    return f"{subject}: {shared_name(every)}" if every else subject
 
 
 def _remark(packed: Packed, every: list[Run]) -> str:

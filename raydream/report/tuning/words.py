@@ -33,8 +33,7 @@ def title_of(tuning: Tuning) -> str:
     """The methods and the problem."""
     names = list(tuning.about["methods"])
     subject = ", ".join(names) if len(names) <= 3 else f"{len(names)} methods"
-    setting = setting_of(tuning)
-    return f"Tuning: {subject}" + (f" on {setting[0].name}" if setting else "")
+    return f"Tuning: {subject}" + (f"; {tuning.on}" if setting_of(tuning) else "")
 
 
 def setting_of(tuning: Tuning) -> tuple[ProblemRecord, TopologyRecord] | None:

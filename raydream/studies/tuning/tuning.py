@@ -11,6 +11,7 @@ from raydream.algorithms.facts import Range
 from raydream.checks import path
 from raydream.columns import Column, column
 from raydream.storage.files import read_json, write_json
+from raydream.storage.naming import setting_name
 from raydream.studies.kept import keep_start, setting_again, written
 from raydream.studies.named import kind_again
 from raydream.studies.setting import Setting
@@ -113,6 +114,12 @@ class Tuning:
             root = self.directory or Path()
             self.setting = setting_again(root, self.about["setting"], self.about["identity"], problem, topology)
         return self.setting
+
+    @property
+    def on(self) -> str:
+        """Problem, data, network and agents by one name; nothing where an earlier version did not keep them."""
+        kept = self.about.get("setting") or (None if self.setting is None else written(self.setting))
+        return "" if kept is None else setting_name(kept)
 
     @property
     def title(self) -> str:
