@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from raydream.running.callbacks import MLflow as MLflow
     from raydream.running.callbacks import TensorBoard as TensorBoard
     from raydream.running.callbacks import WandB as WandB
+    from raydream.running.replay import Replayed as Replayed
+    from raydream.running.replay import replay as replay
     from raydream.running.run import resume as resume
     from raydream.running.run import run as run
     from raydream.storage.result import Result as Result
@@ -57,6 +59,7 @@ _NAMES = {
     "Metric": "raydream.columns.own",
     "Range": "raydream.algorithms.facts",
     "RayBackend": "raydream.backends.ray",
+    "Replayed": "raydream.running.replay",
     "Result": "raydream.storage.result",
     "Study": "raydream.studies.study.study",
     "TensorBoard": "raydream.running.callbacks",
@@ -68,6 +71,7 @@ _NAMES = {
     "export": "raydream.report.paper.export",
     "load": "raydream.storage.result",
     "mixing": "raydream.topology",
+    "replay": "raydream.running.replay",
     "resume": "raydream.running.run",
     "run": "raydream.running.run",
     "study": "raydream.studies.study.study",

@@ -110,7 +110,8 @@ def run(
         progress=True,
     )
     finish(result, folder, method)
-    print(taken_from_the_table({method: usual}, given, the_problem))
+    if origin := taken_from_the_table({method: usual}, given, the_problem):
+        print(origin)
 
 
 @command

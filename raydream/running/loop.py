@@ -25,6 +25,11 @@ T = TypeVar("T")
 BLOCK_SECONDS = 1.0  # the longest that the driver goes without hearing from the agents
 
 
+def coin_of(streams: Streams, p: float | None, t: int) -> bool:
+    """zeta_t of a run whose draws these are, where a large batch has this probability."""
+    return p is not None and bool(streams.at("coin", iteration=t).random() < p)
+
+
 class Loop:
     """Asks the agents for blocks of iterations that end at records and checkpoints.
 
@@ -124,8 +129,7 @@ class Loop:
 
     def _coin(self, t: int) -> bool:
         """zeta_t: one coin for the whole network."""
-        p = self._coin_probability
-        return p is not None and bool(self._streams.at("coin", iteration=t).random() < p)
+        return coin_of(self._streams, self._coin_probability, t)
 
     def _kept(self, first: int, stop: int) -> Keep | None:
         """The last row among these iterations that the reservoir for x_out takes.

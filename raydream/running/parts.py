@@ -23,8 +23,12 @@ def plan_again(
     method: Any,
     metrics: Mapping[str, Any] | None = None,
     conditions: Conditions | None = None,
+    measured: bool = True,
 ) -> Plan:
-    """The plan of the run in a directory; its parts as they are given, else as the record says."""
+    """The plan of the run in a directory; its parts as they are given, else as the record says.
+
+    measured  whether it must have all metrics that the run records
+    """
     plan = Plan.build(
         problem_again(folder, record.problem, problem),
         topology_again(folder, record.topology) if topology is None else topology,
@@ -34,6 +38,10 @@ def plan_again(
         metrics=metrics,
         conditions=record.conditions if conditions is None else conditions,
     )
+    if not measured:
+        return replace(
+            plan, metrics={name: one for name, one in plan.metrics.items() if name in record.settings.metrics}
+        )
     return replace(plan, metrics=metrics_again(plan.metrics, metrics, record.settings.metrics, str(folder)))
 
 
