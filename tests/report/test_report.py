@@ -32,7 +32,7 @@ from raydream.columns import COLUMNS, COMPARED
 from raydream.report import Plot, figures, report, theme, write_report
 from raydream.report.collect import Run, collect, grouped
 from raydream.report.figures.bands import thinned
-from raydream.report.figures.convergence import median_and_band
+from raydream.report.figures.convergence_lines import median_and_band
 from raydream.report.figures.lyapunov import pieces
 from raydream.report.figures.network import eigenvalues, mixing_residuals
 from raydream.report.page.packing import pack

@@ -7,7 +7,7 @@ from dash import dcc, html
 from raydream.dashboard.parts import STILL, address, card, note, table, tiles
 from raydream.dashboard.watching.tunings import WatchedTuning
 from raydream.report.tuning import figures, words
-from raydream.report.tuning.page import WIDTH, costs_of
+from raydream.report.tuning.page import WIDTH
 from raydream.report.tuning.tried import tried
 from raydream.report.tuning.won import won
 from raydream.studies.tuning.tuning import Tuning
@@ -61,7 +61,7 @@ def drawn(tuning: Tuning, label: str, dark: bool) -> list[Any]:
 def spent(tuning: Tuning, dark: bool) -> list[Any]:
     """What the trials of each method have cost."""
     every = [one for label in tuning.about["methods"] if (one := tried(tuning, label)).marks]
-    bills = [_placed(figures.spent(every, cost, dark)) for cost in costs_of(tuning)]
+    bills = [_placed(figures.spent(every, cost, dark)) for cost in words.costs_of(tuning)]
     return [html.Div(bills, className="beneath narrow"), note(words.SPENT)]
 
 

@@ -1,6 +1,6 @@
 """Convergence: what was achieved against what was spent, every method one line, its seeds a band."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -8,13 +8,12 @@ import plotly.graph_objects as go
 from raydream.checks import choice
 from raydream.columns import AXES, column
 from raydream.report import theme
-from raydream.report.collect import Run, collect, directions, grouped, remark_of, variants, words
-from raydream.report.figures.bands import common_grid, recorded, thinned
-from raydream.report.figures.promise import METRIC, promised
-from raydream.studies.curves import quantiles_of, resampled
+from raydream.report.collect import Run, collect, grouped, remark_of, variants, words
+from raydream.report.figures.bands import recorded
+from raydream.report.figures.convergence_lines import Curve, curve_of
+from raydream.report.figures.guide import guide
+from raydream.report.figures.promise import METRIC, promise_over, promised
 from raydream.types import Array
-
-POINTS = 4000  # of one drawn line
 
 
 def convergence(
@@ -26,6 +25,7 @@ def convergence(
     log_y: bool | None = None,
     band: tuple[float, float] = (0.25, 0.75),
     constants: dict[str, float] | None = None,
+    slopes: bool = False,
     dark: bool = False,
 ) -> Any:
     """`y` against `x`: one line per method, the median over seeds, with a band between two quantiles.
@@ -34,6 +34,7 @@ def convergence(
     log_x, log_y  logarithmic axes; an axis without a positive value stays linear. y is logarithmic by itself for
                norms and errors
     constants  L, mu, psi0 and n or sigma of the problem: what the DREAM theorem promises is drawn as well
+    slopes     whether the slopes that papers state are laid through the lines, as guides
     """
     every = collect(runs)
     choice("x", x, [name for name in AXES if any(recorded(run.columns, name) for run in every)])
@@ -47,6 +48,8 @@ def convergence(
     figure = go.Figure()
     for label, group in shown.items():
         _draw(figure, label, group, x, y, theme.line(group[0].method, number[label]), band, log_x)
+    if slopes and y == METRIC:
+        _draw_guides(figure, shown, number, x, promise_over(every, constants))
     if constants is not None and y == METRIC:
         _draw_promise(figure, every[0], x, constants)
     log_y = column(y).log if log_y is None else log_y
@@ -71,34 +74,6 @@ def convergence(
 def scale(logarithmic: bool, values: list[Array]) -> str:
     """ "log" where it was asked for and something is positive, else "linear"."""
     return "log" if logarithmic and any((one > 0).any() for one in values) else "linear"
-
-
-def median_and_band(
-    group: list[Run], x: str, y: str, shares: tuple[float, float], points: int = 400, logarithmic: bool = False
-) -> tuple[Array, Array, Array, Array]:
-    """The places on x, and there the median, the low and the high quantile of y over the runs that reach them."""
-    grid = common_grid([run.columns[x] for run in group], points, logarithmic)
-    median, low, high = quantiles_of(
-        resampled([run.columns for run in group], x, y, grid, directions(group)), (0.5, *shares)
-    )
-    return grid, median, low, high
-
-
-class Curve(NamedTuple):
-    """A method's line as it is drawn, and its band where it has several runs."""
-
-    x: Array
-    middle: Array
-    low: Array | None = None
-    high: Array | None = None
-
-
-def curve_of(group: list[Run], x: str, y: str, band: tuple[float, float] = (0.25, 0.75), log_x: bool = False) -> Curve:
-    """The records of one run, thinned where they are many; else the median over runs, and its band."""
-    if len(group) == 1:
-        keep = thinned([group[0].columns[y]], POINTS)
-        return Curve(group[0].columns[x][keep], group[0].columns[y][keep])
-    return Curve(*median_and_band(group, x, y, band, logarithmic=log_x))
 
 
 def curves_of(runs: Any, x: str, y: str) -> dict[str, tuple[list[Run], Curve]]:
@@ -142,6 +117,18 @@ def _draw(
         legendgroup=label,
         hovertemplate=f"{hover}<br>{wrapped(words(group[0].parameters))}<extra></extra>",
     )
+
+
+def _draw_guides(figure: Any, shown: dict[str, list[Run]], number: dict[str, int], x: str, promise: Any) -> None:
+    """For each method the slope of its paper, thin and in its colour; the hover says what was measured."""
+    for label, group in shown.items():
+        one = guide(label, group, x, promise)
+        if one is not None:
+            figure.add_scatter(
+                x=one.x, y=one.y, mode="lines", showlegend=False, legendgroup=label,
+                line={"color": theme.line(group[0].method, number[label])["color"], "dash": "dot", "width": 1.2},
+                hovertemplate=f"{wrapped(one.said)}<extra></extra>",
+            )  # fmt: skip
 
 
 def _draw_promise(figure: Any, run: Run, x: str, constants: dict[str, float]) -> None:

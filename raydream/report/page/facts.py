@@ -15,9 +15,10 @@ from raydream.report.deciding import Judgement
 from raydream.report.figures.bands import recorded
 from raydream.report.figures.convergence import wrapped
 from raydream.report.figures.distances import TIMES
+from raydream.report.figures.guide import guides
 from raydream.report.figures.intervals import intervals
 from raydream.report.figures.network import topology_of
-from raydream.report.figures.promise import Promise, promise_over
+from raydream.report.figures.promise import METRIC, Promise, promise_over
 from raydream.report.figures.reach import suggested_target
 from raydream.report.page.pricing import Pricing, pricing_of
 from raydream.report.page.shell import bare
@@ -77,6 +78,8 @@ class Facts(TypedDict):
     reach    costs that are compared at a target, and
     bill     costs of the ledger, in the order of their bars
     targets  for each metric one to begin with
+    guided   the metric of which theory speaks
+    guides   for each axis the slopes that papers state, through what was measured
     pricing  how runs are priced, where several methods are compared
     standing  medians with their intervals, a figure for each metric that is judged by
     """
@@ -89,6 +92,8 @@ class Facts(TypedDict):
     bill: list[str]
     targets: dict[str, float | None]
     promise: Promise | None
+    guided: str
+    guides: dict[str, list[dict[str, Any]]]
     pricing: Pricing | None
     standing: list[Figure]
     networks: list[Network]
@@ -111,6 +116,7 @@ def facts_of(
     metrics = list(dict.fromkeys(name for run in every for name in run.metrics))
     own = directions(every)
     axes = [name for name in AXES if any(recorded(run.columns, name) for run in every)]
+    promise = promise_over(every, constants)
     return {
         "groups": [
             {
@@ -129,7 +135,9 @@ def facts_of(
         "reach": [name for name in compared(axes) if name in axes],
         "bill": [name for name in BILLED if name in axes],
         "targets": {name: _finite(suggested_target(groups, name)) for name in metrics},
-        "promise": promise_over(every, constants),
+        "promise": promise,
+        "guided": METRIC,
+        "guides": guides(groups, axes, promise),
         "pricing": pricing_of(every, groups, failures),
         "standing": [bare(intervals(one, groups)) for one in judged.decisions],
         "networks": _networks(every),

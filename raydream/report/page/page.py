@@ -11,10 +11,15 @@ from raydream.report.page.facts import Groups, facts_of, failed_of
 from raydream.report.page.packing import Packed, pack
 from raydream.report.page.sections import configurations, heading, runs_table, who_leads
 from raydream.report.page.shell import HERE, as_json, framed, joined, room_beside, write_page
+from raydream.report.paper.embedded import look, reaching, saved
+from raydream.report.paper.parts import tables_of
+from raydream.report.source import home_of
 from raydream.storage.naming import shared_name
 
 # The files of the page's program, one after the other.
-PROGRAM = ("common", "records", "convergence", "bars", "prices", "winners", "begin", "tables")
+PROGRAM = (
+    "common", "saving", "records", "convergence", "bars", "prices", "winners", "begin", "reaching", "tables",
+)  # fmt: skip
 
 
 def write_report(
@@ -37,7 +42,8 @@ def write_report(
         raise ValueError("`runs` must have recorded a metric such as `primal`; none has a finite value.")
     failures = {key: str(sentence) for key, sentence in getattr(runs, "failures", {}).items()}
     missing = {str(label): str(why) for label, why in getattr(runs, "missing", {}).items()}
-    text = page(every, title, failures, constants, tuned=str(getattr(runs, "tuned", "")), missing=missing)
+    tuned = str(getattr(runs, "tuned", ""))
+    text = page(every, title, failures, constants, tuned=tuned, missing=missing, home=home_of(runs))
     return write_page(path, text)
 
 
@@ -49,11 +55,13 @@ def page(
     *,
     tuned: str = "",
     missing: Mapping[str, str] | None = None,
+    home: Path | None = None,
 ) -> str:
     """The page as text.
 
     failures        the sentences of runs that ended with an error, by (label, seed)
     tuned, missing  how the parameters were found, and which methods won nothing, and why
+    home            the directory that the runs are kept in, for the commands in what is saved
     """
     groups = grouped(every)
     failures = failures or {}
@@ -69,8 +77,14 @@ def page(
         "table": runs_table(every, failures),
         "configurations": configurations(groups),
     }
-    packed = pack(every, max(room_beside(program_text(), as_json(facts), *parts.values()), 100_000))
-    facts_with = {**facts, "packed": packed.runs, "remark": _remark(packed, every)}
+    brought = {
+        "paper": look(),
+        "tables": saved(tables_of(every, failed, tuned, judged=judged), home, every),
+        "reaching": reaching(every, home, tuned),
+    }
+    room = room_beside(program_text(), as_json(facts), as_json(brought), *parts.values())
+    packed = pack(every, max(room, 100_000))
+    facts_with = {**facts, **brought, "packed": packed.runs, "remark": _remark(packed, every)}
     return framed(
         HERE / "page.html", program_text(), title, **parts, facts=as_json(facts_with), data=packed.text
     )  # fmt: skip

@@ -1,25 +1,27 @@
 """What there is to export of each kind of source: its tables with captions, its numbers, and its figures."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from raydream.columns import USUAL_Y
 from raydream.report import figures
 from raydream.report.collect import Run, collect, grouped
-from raydream.report.deciding import decided
+from raydream.report.deciding import Judgement, decided
 from raydream.report.figures.intervals import intervals
 from raydream.report.figures.reach import failures_of
 from raydream.report.paper import numbers
 from raydream.report.paper.caption import caption, tuning_caption
 from raydream.report.plot import Plot
 from raydream.report.source import Source
-from raydream.report.study.tables import standings, winners
+from raydream.report.study.tables import study_tables
 from raydream.report.tables.reach import reach
 from raydream.report.tables.standing import pairs, standing
-from raydream.report.tables.table import Table, Value
+from raydream.report.tables.table import MARKED, Table, Value
 from raydream.report.tuning import figures as tuning_figures
-from raydream.report.tuning.page import costs_of
 from raydream.report.tuning.tried import tried
 from raydream.report.tuning.won import won
+from raydream.report.tuning.words import costs_of
 from raydream.studies.study.study import Study
 from raydream.studies.tuning.tuning import Tuning
 
@@ -60,30 +62,36 @@ def parts_of(source: Source, wish: Wish, drawn: bool) -> Parts:
     return _of_runs(source, wish, drawn)
 
 
-def tables_of(source: Any, every: list[Run], target: float | None = None, metric: str = "grad_norm") -> list[Table]:
+def tables_of(
+    every: list[Run],
+    failed: Mapping[str, int],
+    tuned: str = "",
+    target: float | None = None,
+    metric: str = USUAL_Y,
+    judged: Judgement | None = None,
+) -> list[Table]:
     """The tables of runs: where methods stand, what pairs differ by, and what it took to reach a target."""
-    failed, judged = failures_of(source), decided(every)
-    told = caption(every, str(getattr(source, "tuned", "")))
+    judged = decided(every) if judged is None else judged
+    told = caption(every, tuned)
     where = standing(every, failed, judged)
     found = [where.captioned(f"{_upper(where.about)}, with 95 % intervals",
-                             *(MARKED if judged.decisions else ()), *told)]  # fmt: skip
+                             *([MARKED] if judged.decisions else []), *told)]  # fmt: skip
     if judged.decisions:
         each = pairs(judged)
         found.append(each.captioned(f"{_upper(each.about)}, with 95 % intervals", *told))
+    if not any(metric in run.metrics for run in every):
+        return found
     took = reach(every, target, metric, failed)
-    several = MARKED if len(grouped(every)) > 1 else ()
+    several = [MARKED] if len(grouped(every)) > 1 else []
     found.append(took.captioned(f"{_upper(took.about)}: medians over seeds, with quartiles", *several, *told))
     return found
-
-
-MARKED = ("Bold is the best median; a dagger marks what seeds do not decide to be behind it",)
 
 
 def _of_runs(source: Any, wish: Wish, drawn: bool) -> Parts:
     every = collect(source)
     found = Parts(runs=every)
     metric = wish.metric or wish.y
-    found.tables = tables_of(source, every, wish.target, metric)
+    found.tables = tables_of(every, failures_of(source), str(getattr(source, "tuned", "")), wish.target, metric)
     found.numbers = {"history": numbers.history(every), "convergence": numbers.curves(every, wish.x, wish.y)}
     if drawn:
         found.figures = _drawn(source, every, wish, metric)
@@ -135,12 +143,7 @@ def _of_tuning(tuning: Tuning, drawn: bool) -> Parts:
 def _of_study(study: Study, wish: Wish, drawn: bool) -> Parts:
     cells = {cell: one for cell, one in study.comparisons.items() if one.results}
     found = Parts(runs=[run for one in cells.values() for run in collect(one)])
-    budget = f"{study.file.amount or study.file.passes:g} {study.file.axis if study.file.amount else 'passes'}"
-    found.tables.append(
-        standings(study).captioned(f"Medians over seeds with 95 % intervals, every run up to {budget}", *MARKED)
-    )
-    if study.tunings:
-        found.tables.append(winners(study).captioned("How parameters were found in every cell"))
+    found.tables = study_tables(study)
     rows: list[dict[str, Value]] = []
     for cell, one in cells.items():
         own, values = numbers.history(collect(one), cell=cell)

@@ -10,12 +10,13 @@ from raydream.report import theme
 from raydream.report.figures import convergence
 from raydream.report.page.sections import table, tabled, tiles
 from raydream.report.page.shell import as_json, bare, deflated, framed, joined, write_page
-from raydream.report.study.tables import standings, winners
+from raydream.report.paper.embedded import look, saved
+from raydream.report.study.tables import study_tables
 from raydream.studies.comparison import Comparison
 from raydream.studies.study.study import Study
 
 FRAME = Path(__file__).parent / "page.html"
-PROGRAM = ("common", "study", "tables")
+PROGRAM = ("common", "saving", "study", "tables")
 METRICS = ("primal", "grad_norm", "dual_gap", "consensus")
 COSTS = ("sfo", "rounds", "bytes")  # rounds never without the bytes that they carried
 HEIGHT = 260
@@ -30,12 +31,14 @@ def write_study(path: str | os.PathLike[str], study: Study, title: str | None = 
 
 def page(study: Study, title: str) -> str:
     """The page as text."""
-    facts = as_json({"templates": {"light": theme.template(), "dark": theme.template(dark=True)}})
+    tables = {one.name: one for one in study_tables(study)}
+    brought = {"paper": look(), "tables": saved(tables.values(), study.directory, [])}
+    facts = as_json({"templates": {"light": theme.template(), "dark": theme.template(dark=True)}, **brought})
     parts = {
         "heading": f"<h1>{escape(title)}</h1><p class=lead>{escape(_lead(study))}</p>{tiles(_tiles(study))}",
         "verdicts": table("verdicts", ("cell", "who leads, by P"), study.verdicts("primal").items(), "told"),
-        "table": tabled(standings(study), "finals"),
-        "tuned": tabled(winners(study), "tuned") if study.tunings else "<p>Every parameter was given.</p>",
+        "table": tabled(tables["standing"], "finals"),
+        "tuned": tabled(tables["winners"], "tuned") if study.tunings else "<p>Every parameter was given.</p>",
     }
     cells = {cell: _figures(comparison) for cell, comparison in study.comparisons.items() if comparison.results}
     data = {"metrics": [[name, column(name).label] for name in METRICS], "first": METRICS[0], "cells": cells}

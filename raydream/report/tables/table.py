@@ -12,6 +12,7 @@ from raydream.report.tables.tex import escaped, measured
 Mark = Literal["", "best", "tied"]
 Value = float | int | str | None
 TIED = "†"
+MARKED = "Bold is the best median; a dagger marks what seeds do not decide to be behind it"
 
 
 @dataclass(frozen=True)

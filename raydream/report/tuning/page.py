@@ -8,13 +8,15 @@ from typing import Any
 from raydream.report import theme
 from raydream.report.page.sections import tabled, tiles
 from raydream.report.page.shell import as_json, bare, deflated, framed, joined, room_beside, write_page
+from raydream.report.paper.caption import tuning_caption
+from raydream.report.paper.embedded import look, saved
 from raydream.report.tuning import figures, words
 from raydream.report.tuning.tried import MOST, Tried, tried
 from raydream.report.tuning.won import won
 from raydream.studies.tuning.tuning import Tuning
 
 FRAME = Path(__file__).parent / "page.html"
-PROGRAM = ("common", "tuning", "tables")  # the files of the page's program, one after the other
+PROGRAM = ("common", "saving", "tuning", "tables")  # the files of the page's program, one after the other
 WIDTH = 110  # points that an axis of the parallel coordinates needs
 FEWEST = 50  # marks of a method that are drawn, however large the page
 
@@ -29,10 +31,12 @@ def write_tuning(path: str | os.PathLike[str], tuning: Tuning, title: str | None
 def page(tuning: Tuning, title: str | None = None) -> str:
     """The page as text."""
     title = title or words.title_of(tuning)
-    facts = as_json({"templates": {"light": theme.template(), "dark": theme.template(dark=True)}})
+    best = won(tuning)
+    brought = {"paper": look(), "tables": saved([best.captioned(*tuning_caption(tuning))], tuning.directory, [])}
+    facts = as_json({"templates": {"light": theme.template(), "dark": theme.template(dark=True)}, **brought})
     parts = {
         "heading": _heading(tuning, title),
-        "table": tabled(won(tuning), "won"),
+        "table": tabled(best, "won"),
         "hint": _hint(tuning),
         "spent": escape(words.SPENT),
     }
@@ -46,13 +50,8 @@ def page(tuning: Tuning, title: str | None = None) -> str:
 def _figures(tuning: Tuning, most: int) -> dict[str, Any]:
     """All figures, with at most so many marks of each method."""
     every = [one for label in tuning.about["methods"] if (one := tried(tuning, label, most)).marks]
-    bills = [bare(figures.spent(every, cost)) for cost in costs_of(tuning)]
+    bills = [bare(figures.spent(every, cost)) for cost in words.costs_of(tuning)]
     return {"spent": bills, "methods": [_method(one) for one in every]}
-
-
-def costs_of(tuning: Tuning) -> tuple[str, ...]:
-    """The costs whose bills are drawn; rounds never without the bytes that they carried."""
-    return ("rounds", "bytes") if tuning.axis == "rounds" else (tuning.axis,)
 
 
 def _method(one: Tried) -> dict[str, Any]:

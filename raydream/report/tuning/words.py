@@ -130,9 +130,14 @@ def about_mattered(one: Tried) -> str:
     return f"From {count:,} configurations{rung}.{few} {MATTERED}"
 
 
+def costs_of(tuning: Tuning) -> tuple[str, ...]:
+    """The costs whose bills are shown; rounds never without the bytes that they carried."""
+    return ("rounds", "bytes") if tuning.axis == "rounds" else (tuning.axis,)
+
+
 def spent_in_words(tuning: Tuning, records: list[dict[str, Any]]) -> str:
     """What trials have spent; rounds never without the bytes that they carried."""
-    costs = ("rounds", "bytes") if tuning.axis == "rounds" else (tuning.axis,)
+    costs = costs_of(tuning)
     bills = {cost: sum(float(record.get(cost) or 0.0) for record in records) for cost in costs}
     return ", ".join(f"{si(bill)} {column(cost).short}" for cost, bill in bills.items())
 

@@ -7,6 +7,7 @@ function place(id, figure) {
     settings: { displayModeBar: id === "network" ? false : undefined },
   });
 }
+function offerTheory() { $("promise-label").hidden = !promisable(); $("guide-label").hidden = !guiding().length; }
 function gallery(name, items, showItem) {
   $("s-" + name).hidden = !items.length;
   if (!items.length) return;
@@ -23,7 +24,7 @@ choices($("x"), named(facts.axes), state.x);
 choices($("y"), named(facts.metrics), state.y);
 for (const where of TARGETS) choices($(where + "metric"), named(facts.metrics), goal.metric);
 $("log-y").checked = state.logY;
-$("promise-label").hidden = !promisable();
+offerTheory();
 legend();
 await redraw();
 $("convergence").on("plotly_relayout", change => {
@@ -41,15 +42,16 @@ gallery("lyapunov", facts.lyapunov, item => { place("lyapunov", item.figure); st
 gallery("distances", facts.distances, item => place("distances", item.figure));
 function stacked() { Plotly.relayout("lyapunov", { "yaxis.type": $("log-lyapunov").checked ? "log" : "linear", "yaxis.autorange": true }); }
 
-$("x").addEventListener("change", event => { state.x = event.target.value; $("promise-label").hidden = !promisable(); redraw(); });
+$("x").addEventListener("change", event => { state.x = event.target.value; offerTheory(); redraw(); });
 $("y").addEventListener("change", event => {
   state.y = event.target.value;
   state.logY = $("log-y").checked = facts.metrics[state.y].log;
-  $("promise-label").hidden = !promisable();
+  offerTheory();
   redraw();
 });
 $("log-x").addEventListener("change", event => { state.logX = event.target.checked; redraw(); });
 $("log-y").addEventListener("change", event => { state.logY = event.target.checked; redraw(); });
+$("guide").addEventListener("change", event => { state.guide = event.target.checked; if (state.guide) state.logX = $("log-x").checked = true; redraw(); });
 $("promise").addEventListener("change", event => { state.promise = event.target.checked; if (state.promise) state.logX = $("log-x").checked = true; redraw(); });
 for (const where of TARGETS) {
   $(where + "metric").addEventListener("change", event => aim(event.target.value));

@@ -1,6 +1,6 @@
 // The large figure: what was achieved against what was spent.
 
-const state = { ...facts.first, logX: false, logY: facts.metrics[facts.first.y].log, promise: false, hidden: new Set() };
+const state = { ...facts.first, logX: false, logY: facts.metrics[facts.first.y].log, promise: false, guide: false, hidden: new Set() };
 
 function curve(run, view) {  // without records from before this axis was counted
   const x = column(run, view.x), y = column(run, view.y), from = x.findIndex(value => !Number.isNaN(value));
@@ -90,6 +90,8 @@ function lines(view, name, format, range) {  // a line for each method, with a b
 }
 function traces(range) {
   const made = lines(state, facts.axes[state.x].name, ".6~g", range);
+  if (state.guide) for (const one of guiding()) made.push({ x: one.x, y: one.y, mode: "lines", line: { color: facts.groups.find(group => group.label === one.label).line.color, dash: "dot", width: 1.3 },
+    showlegend: false, meta: "guide", hovertemplate: plain(one.said).replace(/; /g, ";<br>") + "<extra></extra>" });
   if (state.promise && promisable()) {
     const { metric, values, costs } = facts.promise;
     made.push({ x: costs[state.x], y: values, mode: "lines", line: { color: facts.neutral, dash: "dot", width: 2 }, showlegend: false,
@@ -97,6 +99,7 @@ function traces(range) {
   }
   return made;
 }
+const guiding = () => state.y === facts.guided ? (facts.guides[state.x] ?? []).filter(one => !state.hidden.has(one.label)) : [];
 const promisable = () => facts.promise && facts.promise.costs[state.x] && state.y === facts.promise.metric;
 
 function positives(which) {  // whether a logarithmic axis has anything to show, and how much it hides
@@ -120,6 +123,7 @@ function layout() {
   if (absent.length) notes.push("Not defined for " + absent.join(", ") + ".");
   if (facts.groups.some(group => having(group).length > 1)) notes.push("Lines are medians over seeds, bands go from the lower to the upper quartile.");
   if (state.promise && promisable()) notes.push("The dotted line is what DREAM’s theorem promises at worst, each point with the parameters it prescribes.");
+  if (state.guide && guiding().length) notes.push("Dotted slopes go through the last improvement of each line. " + guiding().map(one => one.said).join(" "));
   if (facts.remark) notes.push(facts.remark);
   $("note").textContent = notes.join(" ");
   return { template: template(), margin: { l: 58, r: 16, t: 26, b: 46 }, hovermode: "closest", dragmode: touch ? false : "zoom",

@@ -19,5 +19,8 @@ for (const button of document.querySelectorAll(".copy")) {
     catch { getSelection().selectAllChildren(button.parentElement.nextElementSibling); button.textContent = "selected"; }
   });
 }
+offerTables();
+offerAll();
+new MutationObserver(offerAll).observe(document.querySelector("main"), { childList: true, subtree: true });
 performance.mark("ready");
 document.documentElement.dataset.ready = "true";
