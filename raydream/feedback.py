@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from raydream.notebook import Display, in_kernel
+
 Ear = Callable[[str], None]
 
 _EAR: ContextVar[Ear | None] = ContextVar("ear", default=None)
@@ -37,8 +39,8 @@ def telling(ear: Ear | None) -> Iterator[None]:
 
 @contextmanager
 def shown(wanted: bool | None) -> Iterator[None]:
-    """On the screen: True, or None on a terminal. Where somebody listens already, they go on to."""
-    quiet = wanted is False or (wanted is None and not sys.stderr.isatty())
+    """On the screen: True, or None on a terminal or in a notebook. Where somebody listens already, they go on to."""
+    quiet = wanted is False or (wanted is None and not (sys.stderr.isatty() or in_kernel()))
     if quiet or _EAR.get() is not None:
         yield
         return
@@ -47,7 +49,7 @@ def shown(wanted: bool | None) -> Iterator[None]:
 
 
 class Screen:
-    """Standard error: one line that changes on a terminal, a line for each phase elsewhere.
+    """Standard error: one line that changes on a terminal or in a notebook, a line for each phase elsewhere.
 
     Nobody waits longer than `after` seconds for the first word, and a phase that is over sooner is not shown.
     """
@@ -55,6 +57,7 @@ class Screen:
     def __init__(self, after: float = 0.2) -> None:
         self._after, self._terminal = after, sys.stderr.isatty()
         self._shown, self._text = False, ""
+        self._display = Display() if in_kernel() else None
         self._lock = threading.Lock()
         self._waiting: threading.Timer | None = None
 
@@ -77,11 +80,17 @@ class Screen:
             if self._waiting is not threading.current_thread():
                 return  # it is over
             self._waiting = None
+            if self._display is not None:
+                self._display(f"{self._text} ...")
+                self._shown = True
+                return
             line = f"\r\x1b[K{self._text} ..." if self._terminal else f"raydream: {self._text}\n"
             print(line, end="", file=stream, flush=True)
             self._shown = self._terminal
 
     def _clear(self) -> None:
-        if self._shown:
+        if self._shown and self._display is not None:
+            self._display("")
+        elif self._shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
         self._shown = False

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from raydream.agents import Agents
 from raydream.algorithms.facts import Facts
+from raydream.notebook import card
 from raydream.parameters import check_parameters
 from raydream.problems.protocol import Problem
 from raydream.registry import Registry
@@ -42,6 +43,12 @@ class Method(Protocol):
 
     def step(self, state: Any, agents: Agents, t: int, coin: bool) -> Any:
         """A program (or plain function) that returns the state after iteration t."""
+
+    def _repr_html_(self) -> str:
+        facts = facts_of(self)
+        about = {} if facts is None else {"reference": facts.reference, "SFO to ε": facts.total_sfo,
+                                          "rounds to ε": facts.total_rounds}  # fmt: skip
+        return card(kind_of(self).__name__, parameters_of(self) | about)
 
     @property
     def coin_probability(self) -> float | None:

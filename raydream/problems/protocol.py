@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from raydream.constraints import Constraint
+from raydream.notebook import card
 from raydream.types import Array
 
 
@@ -96,7 +97,33 @@ class Constants:
         return self.L / self.mu
 
 
-class Danskin:
+class Described:
+    """What a problem says of itself, in a line and in a notebook."""
+
+    def __repr__(self) -> str:
+        facts = facts_of(self)
+        return f"<{type(self).__name__}: {'; '.join(facts.values())}>" if facts else f"<{type(self).__name__}>"
+
+    def _repr_html_(self) -> str:
+        return card(type(self).__name__, facts_of(self))
+
+
+def facts_of(problem: Any) -> dict[str, str]:
+    """Agents, samples, dimensions and the constraint; nothing of a problem that is not finished yet."""
+    try:
+        sizes = unequal_sizes(problem)
+        each = "drawn online" if problem.samples is None else f"{problem.samples} samples each"
+        each = f"{min(sizes)} to {max(sizes)} samples each" if sizes else each
+        return {
+            "agents": f"{problem.agents} agents, {each}",
+            "dimensions": f"x in {problem.dim_x} and y in {problem.dim_y} dimensions",
+            "constraint": f"y in {problem.constraint!r}",
+        }
+    except AttributeError:
+        return {}
+
+
+class Danskin(Described):
     """P and its gradient from the best response: P(x) = f(x, y*(x)) and grad P(x) = grad_x f(x, y*(x))."""
 
     value: Callable[[Array, Array], float]

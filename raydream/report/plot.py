@@ -4,11 +4,18 @@ from typing import Any
 
 from raydream.algorithms import METHODS
 from raydream.algorithms.method import Mixing
+from raydream.checks import choice
 from raydream.report import figures
-from raydream.report.collect import Run, collect
+from raydream.report.collect import Run, collect, grouped
+from raydream.report.deciding import decided
+from raydream.report.figures.intervals import intervals
 from raydream.report.figures.network import topology_of
 from raydream.report.figures.reach import failures_of
 from raydream.topology import Topology
+
+CHARTS = (
+    "convergence", "standing", "to_reach", "ledger", "network", "spectrum", "mixing_speed", "lyapunov", "distances",
+)  # fmt: skip
 
 
 class Plot:
@@ -25,6 +32,20 @@ class Plot:
 
     def __repr__(self) -> str:
         return f"<Plot of {len(self.runs)} runs: {', '.join(dict.fromkeys(run.label for run in self.runs))}>"
+
+    def __call__(self, chart: str = "convergence", **options: Any) -> Any:
+        """A figure by its name, such as `plot("ledger")`."""
+        return getattr(self, choice("chart", chart, CHARTS))(**options)
+
+    def standing(self, metric: str = "grad_norm", **options: Any) -> Any:
+        """Medians over seeds with their intervals, where seeds decide something."""
+        judged = decided(self.runs)
+        known = {one.metric: one for one in judged.decisions}
+        if not known:
+            raise ValueError(
+                f"`runs` must be of several methods over shared seeds; {judged.why_not or 'they are not'}."
+            )
+        return intervals(known[choice("metric", metric, known)], grouped(self.runs), **options)
 
     def convergence(self, x: str = "sfo", y: str = "grad_norm", **options: Any) -> Any:
         """What was achieved against what was spent; see `raydream.report.convergence`."""

@@ -1,10 +1,13 @@
-"""How far a series of runs has come: a bar on a terminal, plain lines elsewhere."""
+"""How far a series of runs has come: a bar on a terminal, a text that changes in a notebook, plain lines elsewhere."""
 
 import sys
 import time
 from typing import Any
 
+from raydream.notebook import Display, in_kernel
+
 LINE_SECONDS = 5.0  # between two lines about one run
+DISPLAY_SECONDS = 0.3  # between two texts in a notebook
 
 
 class Progress:
@@ -19,7 +22,8 @@ class Progress:
         terminal = sys.stderr.isatty()
         self.title, self.total, self.done = title, total, 0
         self._work, self._worked = float(total) if work is None else work, 0.0
-        self._lines = wanted is True and not terminal
+        self._display = Display() if wanted is not False and in_kernel() else None
+        self._lines = wanted is True and not terminal and self._display is None
         self._bar: Any = tqdm(
             total=total,
             desc=title,
@@ -52,8 +56,11 @@ class Progress:
         text += time_left(self._worked - self._first[1], self._work - self._first[1], now - self._first[0])
         self._bar.set_postfix_str(text, refresh=False)
         self._bar.update()
+        line = f"{self.title} {self.done}/{self.total}: {text}"
+        if self._display is not None:
+            self._display(line)
         if self._lines:
-            print(f"{self.title} {self.done}/{self.total}: {text}", file=sys.stderr, flush=True)
+            print(line, file=sys.stderr, flush=True)
 
 
 class Iterations:
@@ -64,7 +71,8 @@ class Iterations:
 
         terminal = sys.stderr.isatty()
         self._name, self._total, self._done, self._text = name, total, 0, ""
-        self._lines = wanted is True and not terminal
+        self._display = Display() if wanted is not False and in_kernel() else None
+        self._lines = wanted is True and not terminal and self._display is None
         shows = terminal and wanted is not False
         self._bar: Any = tqdm(total=total, desc=name, unit="it", disable=not shows, leave=False)
         self._began = self._last = time.monotonic()
@@ -87,10 +95,21 @@ class Iterations:
         self._done += count
         self._bar.update(count)
         now = time.monotonic()
-        if self._lines and now - self._last >= LINE_SECONDS:
-            self._last = now
-            left = time_left(self._done - self._begun_at, self._total - self._begun_at, now - self._began)
-            print(f"{self._name} {self._done}/{self._total}: {self._text}{left}", file=sys.stderr, flush=True)
+        pause = LINE_SECONDS if self._lines else DISPLAY_SECONDS
+        if (self._lines or self._display is not None) and (now - self._last >= pause or self._done >= self._total):
+            self._say(now)
+
+    def _say(self, now: float) -> None:
+        if self._lines and now - self._last < LINE_SECONDS:
+            return
+        self._last = now
+        assert self._begun_at is not None
+        left = time_left(self._done - self._begun_at, self._total - self._begun_at, now - self._began)
+        line = f"{self._name} {self._done}/{self._total}: {self._text}{left}"
+        if self._display is not None:
+            self._display(line)
+        else:
+            print(line, file=sys.stderr, flush=True)
 
 
 def time_left(done: float, total: float, elapsed: float) -> str:

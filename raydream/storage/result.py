@@ -12,6 +12,7 @@ from raydream.agents.ledger import Ledger
 from raydream.backends.protocol import Recovery
 from raydream.checks import path
 from raydream.errors import RecordError
+from raydream.notebook import card, curves
 from raydream.storage.arrays import read_arrays
 from raydream.storage.files import whole_file, write_json
 from raydream.storage.history import read_history, table_to_csv
@@ -82,6 +83,16 @@ class Result:
             f"P = {last.primal:.6g}, ||grad P|| = {last.grad_norm:.3g}, {self.ledger.sfo} SFO, "
             f"{self.ledger.rounds} rounds>"
         )
+
+    def _repr_html_(self) -> str:
+        last, record = self.history.iloc[-1], self.record
+        facts = {
+            "problem": f"{record.problem.name}, {record.problem.agents} agents", "network": record.topology.name,
+            "outcome": f"{self.outcome} after {int(last.iteration)} iterations", "P": f"{last.primal:.6g}",
+            "‖∇P‖": f"{last.grad_norm:.4g}", "SFO calls": f"{self.ledger.sfo:,}", "rounds": f"{self.ledger.rounds:,}",
+        }  # fmt: skip
+        seen = curves([("", self.history.sfo, self.history.grad_norm)], "‖∇P‖ over SFO calls, log scale", True)
+        return card(record.method.name, facts, seen)
 
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """One self-contained interactive page."""

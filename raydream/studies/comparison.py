@@ -11,6 +11,7 @@ import raydream
 from raydream.checks import choice, number, path
 from raydream.columns import COSTS, LIMITED, Better, column, names, with_conditional
 from raydream.errors import StudyWarning
+from raydream.notebook import card, curves
 from raydream.storage.files import read_json, write_json
 from raydream.storage.naming import shared_name
 from raydream.storage.reading import read_record
@@ -56,6 +57,18 @@ class Comparison:
     def on(self) -> str:
         """Problem, data, network and agents by one name."""
         return shared_name(result.config for result in self.results.values())
+
+    def _repr_html_(self) -> str:
+        methods = list(dict.fromkeys(name for name, _ in self.results))
+        facts = {"runs": f"{len(self.results)} of {', '.join(methods)}", "failed": len(self.failures)}
+        facts |= {"tuned": self.tuned} if self.tuned else {}
+        if len(methods) > 1:
+            facts["who leads"] = self.verdict()
+        table = self.curves("sfo", "grad_norm") if self.results else None
+        lines = [] if table is None else [
+            (name, own["sfo"], own["median"]) for name in methods for own in [table[table["method"] == name]]
+        ]  # fmt: skip
+        return card("Comparison", facts, curves(lines, "median ‖∇P‖ over SFO calls, log scale", True))
 
     def report(self, path: Any, **options: Any) -> Path:
         """One self-contained interactive page."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, eye_array
 
 from raydream import checks
+from raydream.notebook import card, network
 from raydream.program import perform
 from raydream.topology import mixing
 from raydream.topology.assumptions import checked_matrix, is_balanced, is_symmetric
@@ -192,6 +193,12 @@ class Topology:
             facts += f", second_eigenvalue={self.second_eigenvalue:.6g}"
             facts += f", smallest_eigenvalue={self.smallest_eigenvalue:.6g}"
         return f"Topology({facts})"
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, Any] = {"agents": self.m, "links": self.edges}
+        if self.m <= DENSE:
+            facts |= {"λ₂": f"{self.second_eigenvalue:.6g}", "spectral gap": f"{self.spectral_gap:.4g}"}
+        return card(self.name, facts, network(self.neighbours))
 
     def _require(self, method: str) -> None:
         """Refuse a way of mixing that this network does not allow."""

@@ -11,12 +11,13 @@ from raydream.constraints import Everything
 from raydream.problems.answers import lent
 from raydream.problems.own.data import Arrays, checked_data, checked_weights, joined, parted, rows_in
 from raydream.problems.own.probe import Probe
+from raydream.problems.protocol import Described
 from raydream.types import Array, Indices
 
 Function = Callable[..., Any]
 
 
-class FromFunctions:
+class FromFunctions(Described):
     """Functions of rows, and the rows of every agent.
 
         f_i(x, y) = value(x, y, *data[i]),   f = sum_i w_i f_i

@@ -10,6 +10,7 @@ import raydream
 from raydream.algorithms.facts import Range
 from raydream.checks import path
 from raydream.columns import Column, column
+from raydream.notebook import card
 from raydream.storage.files import read_json, write_json
 from raydream.storage.naming import setting_name
 from raydream.studies.kept import keep_start, setting_again, written
@@ -48,6 +49,10 @@ class Tuning:
     def __repr__(self) -> str:
         scores = ", ".join(f"{label} {winner['score']:.6g}" for label, winner in self.winners.items())
         return f"<Tuning: {len(self.records)} trials of {self.budget:g} {self.axis}; best {self.metric}: {scores}>"
+
+    def _repr_html_(self) -> str:
+        facts = {label: f"{winner['score']:.6g} with {winner['parameters']}" for label, winner in self.winners.items()}
+        return card(f"Tuning: {self.title}", facts or {"winners": "none"})
 
     @property
     def best(self) -> dict[str, Any]:
