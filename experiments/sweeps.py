@@ -26,8 +26,13 @@ HERE = Path(__file__).resolve().parent
 Job = dict[str, Any]
 
 
-def options(name: str, description: str, studies: tuple[str, ...] = ()) -> argparse.Namespace:
-    """The command line that all scripts share; `size` is "quick" or "full"; of `studies` one may be chosen."""
+def options(
+    name: str, description: str, studies: tuple[str, ...] = (), more: dict[str, dict[str, Any]] | None = None
+) -> argparse.Namespace:
+    """The command line that all scripts share, and what one has `more`; of `studies` one may be chosen.
+
+    `size` is "quick" or "full".
+    """
     parser = argparse.ArgumentParser(prog=f"{name}.py", description=description)
     parser.add_argument("--quick", action="store_true", help="a few runs, which decide nothing: some seconds")
     parser.add_argument("--out", type=Path, default=HERE / "results" / name, help="where results go")
@@ -36,6 +41,8 @@ def options(name: str, description: str, studies: tuple[str, ...] = ()) -> argpa
     if studies:
         said = "run this one alone, and keep what findings/ has of the others"
         parser.add_argument("--study", choices=studies, help=said)
+    for option, settings in (more or {}).items():
+        parser.add_argument(option, **settings)
     given = parser.parse_args()
     given.workers = given.workers or (1 if given.quick else os.cpu_count() or 1)
     given.size = "quick" if given.quick else "full"

@@ -19,6 +19,7 @@
                 DiskFull            there is no room for a run's files
             LinkError           (RuntimeError) a frame or a peer that is not what it should be
                 LinkLost            a neighbour is gone, or the driver has called off the wait
+                LinkCut             the network between two actors is gone
                 LinkTimeout         a neighbour has said nothing for too long
     KeyboardInterrupt
         Interrupted             a run, a comparison or a tuning was stopped; its text says how to go on
@@ -32,6 +33,8 @@ A wrong argument is a ValueError or a TypeError, and a file that is missing or i
 FileExistsError, with one sentence that names the argument, the rule, what came and the remedy.
 """
 
+import time
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -80,11 +83,18 @@ class CheckpointError(RecordError):
 
 
 class ActorsBroken(RaydreamError):
-    """Some actors are gone (`lost`), or links between them are."""
+    """Some actors are gone (`lost`), or links between them are.
 
-    def __init__(self, lost: set[int], why: str) -> None:
+    parted   pairs of actors without a network between them
+    noticed  when it was, by the clock
+    """
+
+    def __init__(
+        self, lost: set[int], why: str, parted: Iterable[tuple[int, int]] = (), noticed: float | None = None
+    ) -> None:
         super().__init__(why)
-        self.lost = lost
+        self.lost, self.parted = lost, frozenset(parted)
+        self.noticed = time.time() if noticed is None else noticed
 
 
 class RunBroken(RaydreamError, RuntimeError):
@@ -113,6 +123,17 @@ class LinkError(RaydreamError, RuntimeError):
 
 class LinkLost(LinkError):
     """A neighbour is gone, or the driver has called off the wait."""
+
+
+class LinkCut(LinkError):
+    """The network between two actors (`pair`) is gone."""
+
+    def __init__(self, text: str, pair: tuple[int, int]) -> None:
+        super().__init__(text)
+        self.pair = pair
+
+    def __reduce__(self) -> tuple[type["LinkCut"], tuple[str, tuple[int, int]]]:
+        return LinkCut, (str(self), self.pair)
 
 
 class LinkTimeout(LinkError):

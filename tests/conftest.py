@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from waiting import wait_until
 from xdist.scheduler import LoadScopeScheduling
 
@@ -13,6 +14,9 @@ BEGAN = time.time()
 TESTS = "RAYDREAM_TESTS"  # inherited by everything that this run of the tests starts
 if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ[TESTS] = str(os.getpid())
+
+settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])  # a busy one is slow
+settings.load_profile("any machine")
 
 RAY_CPUS = 8  # logical ones: as many as the most actors that a test starts
 

@@ -55,13 +55,15 @@ class Place(TypedDict):
 
 
 class Recovery(TypedDict):
-    """What happened when actors were lost."""
+    """What happened when actors were lost; `time` is when it was noticed, and the run went on `seconds` later."""
 
     iteration: int
     rolled_back_to: int
     actors: list[int]
     agents: list[int]
     reason: str
+    time: float
+    seconds: float
 
 
 class Session(Protocol):

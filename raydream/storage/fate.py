@@ -39,6 +39,8 @@ def recoveries_from_json(found: Fields) -> list[Recovery]:
             "actors": one.wholes("actors") if one.has("actors") else [],
             "agents": one.wholes("agents"),
             "reason": one.text("reason", ""),
+            "time": one.number("time", 0.0),
+            "seconds": one.number("seconds", 0.0),
         }
         for one in found.objects("recoveries")
     ]

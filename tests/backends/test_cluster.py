@@ -255,8 +255,9 @@ class Fragile:
     def hosted(self, number):
         return range(number, number + 1)
 
-    def restart(self, lost):
+    def restart(self, lost, parted=(), why=""):
         self.restarts += 1
+        self.parted = [*getattr(self, "parted", []), set(parted)]
         return ""
 
     def ask(self, call, *_):
@@ -296,13 +297,49 @@ def test_losses_without_progress_are_given_up_by_number_and_time(monkeypatch):
     agents._actors.script = [True] * 1000
     restart = agents._actors.restart
 
-    def slowly(lost):
+    def slowly(*wanted):
         now[0] += 20.0
-        return restart(lost)
+        return restart(*wanted)
 
     agents._actors.restart = slowly
     with pytest.raises(AgentsLost, match=f"lost {ATTEMPTS} times in a row, without progress for 80 s; the last time"):
         agents.advance(1, [False], None, ())
+
+
+def test_a_recovery_says_when_it_was_noticed_and_how_long_it_took(monkeypatch):
+    """Until the step that was asked for is done, also where one loss follows the other."""
+    now = [100.0]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    agents = Recovering(Fragile([]), patience=300.0)
+    agents.init(())
+    restart = agents._actors.restart
+
+    def slowly(*wanted):
+        now[0] += 3.0
+        return restart(*wanted)
+
+    agents._actors.restart, agents._actors.script = slowly, [True, True]
+    agents.advance(0, [False], None, ())
+    assert [(event["time"], event["seconds"]) for event in agents.recoveries] == [(100.0, 6.0), (103.0, 3.0)]
+
+
+def test_a_pair_that_is_parted_twice_without_progress_is_to_be_parted_for_good():
+    """The first time the links are made anew where they were: a cable that is out for a moment moves nobody."""
+    agents = Recovering(Fragile([]), patience=300.0)
+    agents.init(())
+    ask, parted = agents._actors.ask, [[(0, 1)], [(0, 1), (1, 2)], [(1, 2)], [], [(1, 2)]]
+
+    def cut(*words):
+        if parted:
+            raise ActorsBroken(set(), "cut off", parted.pop(0))
+        return ask(*words)
+
+    agents._actors.ask = cut
+    agents.advance(0, [False], None, ())
+    assert agents._actors.parted == [set(), {(0, 1)}, {(1, 2)}, set(), set()]
+    parted.append([(1, 2)])
+    agents.advance(1, [False], None, ())
+    assert agents._actors.parted[-1] == set()
 
 
 def test_what_was_caught_up_with_is_not_done_a_third_time():

@@ -14,6 +14,7 @@ from test_processes import checkpoint_of, commands_of_the_cluster_section
 from waiting import PATIENCE, wait_until
 
 import raydream as rd
+from raydream.backends.ray.runtime import QUIET
 
 GAME = dict(samples=7, dim_x=3, dim_y=4, seed=3)
 MINE = f"""
@@ -44,8 +45,9 @@ def hosts():
     """Three hosts with a Ray across them, by the page's commands; a module of one's own is on the first alone."""
     if reason := why_not():
         pytest.skip(f"{reason}; two raylets on one host are tested instead, in test_processes.py")
-    with racked(3) as (_, hosts):
+    with racked(3) as (switch, hosts):
         first, *others = hosts
+        first.switch = switch
         for host in hosts:
             host.environment = environment(host)
         succeed(first, command("ray get-auth-token"))
@@ -63,8 +65,9 @@ def hosts():
 
 
 def environment(host):
-    """Programs of this installation; a home, and Ray's folder, on the host's own disk."""
+    """Programs of this installation; a home, and Ray's folder, on the host's own disk; time to start in."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    kept |= {name: value for name, value in QUIET.items() if "_wait_" in name or "_timeout_" in name}
     path = os.pathsep.join([str(Path(sys.executable).parent), kept["PATH"]])
     return {**kept, "PATH": path, "HOME": str(host.disk), "RAY_TMPDIR": str(host.disk)}
 
@@ -92,30 +95,79 @@ def told(folder):
     return json.loads((folder / "run.json").read_text())
 
 
-def test_agents_on_three_hosts_of_which_one_is_lost(hosts, tmp_path):
-    """They spread, with code that one host had; all of a host's processes die; the bits are those of one process."""
-    first, _, third = hosts
-    wait_until(lambda: succeed(first, command("ray status")).count("1 node_") == 3, "the status of three nodes")
-    words = [*command("raydream run --address HEAD:6379 --problem", first), *WORDS]
-    words += ["--iterations", "1000000", "--checkpoint-every", "40", "--directory", str(tmp_path / "r")]
-    with open(tmp_path / "err", "w+") as err:
+def struck(hosts, folder, strike, *more):
+    """A run over the hosts that recovers from what `strike` does to it, to the bits of one process: its recoveries.
+
+    strike  is given where the actors live, as run.json tells it
+    """
+    first, run = hosts[0], folder / "r"
+    words = [*command("raydream run --address HEAD:6379 --problem", first), *WORDS, *more]
+    words += ["--iterations", "1000000", "--checkpoint-every", "40", "--directory", str(run)]
+    with open(folder / "err", "w+") as err:
         process = subprocess.Popen(first.words(words), env=first.environment, stdout=err, stderr=err, text=True)
         try:
-            wait_until(lambda: checkpoint_of(tmp_path) > 0 or process.poll() is not None, "a checkpoint")
+            wait_until(lambda: checkpoint_of(folder) > 0 or process.poll() is not None, "a checkpoint")
             assert process.poll() is None, Path(err.name).read_text()
-            assert {place["address"] for place in told(tmp_path / "r")["places"]} == {host.address for host in hosts}
-            third.kill()
-            wait_until(lambda: told(tmp_path / "r")["recoveries"] or process.poll() is not None, "a recovery")
-            (tmp_path / "r/stop").touch()
+            strike(told(run)["places"])
+            wait_until(lambda: told(run)["recoveries"] or process.poll() is not None, "a recovery")
+            (run / "stop").touch()
             process.wait(timeout=PATIENCE)
         finally:
             process.kill()
             process.wait(timeout=PATIENCE)
         assert "go on with: raydream resume" in Path(err.name).read_text()
-    assert third.address not in {place["address"] for place in told(tmp_path / "r")["places"]}
-    done = checkpoint_of(tmp_path)
-    resumed = rd.resume(tmp_path / "r", iterations=done + 30, backend="local", problem=game())
+    done = checkpoint_of(folder)
+    resumed = rd.resume(run, iterations=done + 30, backend="local", problem=game())
     assert_same_bits(resumed, uninterrupted(done + 30))
+    return json.loads((run / "run.json").read_text())["recoveries"]
+
+
+def addresses(places):
+    """Where actors live."""
+    return {place["address"] for place in places}
+
+
+def test_a_stopped_process_of_another_host_is_replaced(hosts, tmp_path):
+    """SIGSTOP: nobody hangs up, and its machine answers for it; only it says nothing any more."""
+    first, second, _ = hosts
+    wait_until(lambda: succeed(first, command("ray status")).count("1 node_") == 3, "the status of three nodes")
+    doomed = []
+
+    def stop(places):
+        doomed.append(next(place for place in places if place["address"] == second.address))
+        succeed(second, ["sh", "-c", f"kill -STOP {doomed[0]['pid']}"])
+
+    events = struck(hosts, tmp_path, stop)
+    [agent] = doomed[0]["agents"]
+    assert any(agent in event["agents"] and "did not answer any more" in event["reason"] for event in events)
+
+
+def test_hosts_that_are_parted_are_named_and_the_agents_of_one_move(hosts, tmp_path):
+    """Each reaches the first, and not the other: both addresses are in the sentence, and room elsewhere is used."""
+    _, second, third = hosts
+
+    def part(places):
+        assert addresses(places) == {host.address for host in hosts}
+        second.blind(third), third.blind(second)
+
+    try:
+        events = struck(hosts, tmp_path, part)
+    finally:
+        second.sees(third), third.sees(second)
+    said = [event["reason"] for event in events if "are cut off from each other" in event["reason"]]
+    assert said and all(second.address in reason and third.address in reason for reason in said)
+    assert any(f"no agent lives at {host.address} any more" in said[-1] for host in (second, third))
+
+
+def test_agents_on_three_hosts_of_which_one_is_lost(hosts, tmp_path):
+    """They spread, with code that one host had; all of a host's processes die; the bits are those of one process."""
+    *_, third = hosts
+
+    def kill(places):
+        assert addresses(places) == {host.address for host in hosts}
+        third.kill()
+
+    struck(hosts, tmp_path, kill)
 
 
 def test_code_that_the_others_lack_is_named(hosts, tmp_path):
@@ -137,6 +189,17 @@ def test_a_job_brings_its_own_code(hosts, tmp_path):
     out = succeed(first, [*words, *WORDS, "--iterations", "40"])
     assert "succeeded" in out
     assert_same_bits(rd.load(tmp_path / "r"), uninterrupted(40))
+
+
+def test_a_link_that_goes_down_is_noticed_by_its_silence(hosts, tmp_path):
+    """Nobody hangs up: the links' own heartbeat tells, before Ray does, and all agents go where there is room."""
+    first, second, _ = hosts
+    try:
+        events = struck(hosts, tmp_path, lambda places: first.switch.down(second), "--on-loss", "repack")
+    finally:
+        first.switch.up(second)
+    assert "are cut off from each other" in events[0]["reason"] and second.address in events[0]["reason"]
+    assert "all agents now live on" in events[-1]["reason"]
 
 
 def test_a_host_leaves(hosts):

@@ -60,7 +60,8 @@ def uninterrupted(iterations):
 
 
 PHASES = re.compile(
-    r"raydream: (loading|building|reading|starting Ray with|starting \d+ actors|\d+ of \d+ actors have|linking)"
+    r"raydream: (Ray was lost[^:]*: [^:]*: )?"
+    r"(loading|building|reading|starting Ray with|starting \d+ actors|\d+ of \d+ actors have|linking)"
 )
 
 

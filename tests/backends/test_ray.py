@@ -171,10 +171,9 @@ def test_a_hang_says_who_waits_for_whom(tmp_path):
 def test_a_stopped_actor_is_replaced_like_a_lost_one(tmp_path):
     """SIGSTOP, a machine that sleeps: whoever does not even answer Ray is not waited for."""
     problem = Sabotaged(game(4), "stop", agent=2, call=4, flag=tmp_path / "x")
-    backend = rd.RayBackend(patience=8.0)  # enough for those who are not stopped
-    found = rd.run(problem, rd.topology.ring(4), METHOD, iterations=23, record_every=5, backend=backend)
+    found = rd.run(problem, rd.topology.ring(4), METHOD, iterations=23, record_every=5, backend="ray")
     assert_same_bits(found, run(game(4), rd.topology.ring(4), METHOD, iterations=23, record_every=5))
-    assert "agent 2 did not answer any more" in [event["reason"] for event in found.recoveries]
+    assert any(2 in event["agents"] and "did not answer any more" in event["reason"] for event in found.recoveries)
 
 
 def test_an_agent_that_always_dies_is_given_up(tmp_path, monkeypatch):

@@ -118,7 +118,8 @@ specs = st.none() | st.builds(Spec, text.filter(bool), tables)
 wholes = st.lists(count, max_size=3)
 entries = st.none() | st.fixed_dictionaries({"indptr": wholes, "indices": wholes, "data": st.lists(small, max_size=3)})
 sizes = st.integers(1, 10**6)
-events = {"iteration": count, "rolled_back_to": count, "actors": wholes, "agents": wholes, "reason": text}
+events = {"iteration": count, "rolled_back_to": count, "actors": wholes, "agents": wholes, "reason": text,
+          "time": small, "seconds": small}  # fmt: skip
 places = {"actor": count, "agents": wholes, "node": text, "address": text, "pid": count}
 records = st.builds(
     RunRecord,

@@ -2,7 +2,8 @@
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import ray
@@ -10,6 +11,7 @@ import ray
 from raydream.backends.protocol import Place, Plan
 from raydream.backends.ray.agent import Agent, Failure, Whereabouts
 from raydream.backends.ray.calls import Question, heed_soon
+from raydream.backends.ray.cluster.beats import Beats
 from raydream.backends.ray.cluster.pulse import pulse
 from raydream.backends.ray.hang import Hang, diagnosed
 from raydream.backends.ray.links import LINKS, Terms
@@ -51,6 +53,7 @@ class Actors:
         self._epoch = 0
         self._built: set[int] = set()
         self._where: dict[int, Whereabouts] = {}
+        self._beats = Beats(patience)
         self._world = self._sent_once()
 
     @property
@@ -78,39 +81,50 @@ class Actors:
         numbers: Iterable[int] | None = None,
         told: str = "",
         watch: Callable[[], None] = heed_soon,
+        beating: bool = True,
     ) -> dict[int, Any]:
         """What call(handle, number) brings from each of these actors; `ActorsBroken` where some are lost.
 
         told   what to say of how many have answered
         watch  is called while they are waited for
+        beating  whether they can be expected to answer at any time, as those that start cannot
         """
         asked = self.handles if numbers is None else numbers
         pulse().feel(self.handles)
         calls = {call(self.handles[number], number): number for number in asked}
+        self._beats.begin()
 
         def look() -> None:
             pulse().feel(self.handles)
             watch()
 
-        return Question(calls, self.router, self._tell_to_stop, self._diagnosed, told, look).answers()
+        mute = (lambda numbers: self._beats.mute(self.handles, numbers)) if beating else None
+        return Question(calls, self.router, self._tell_to_stop, self._diagnosed, told, look, mute).answers()
 
-    def restart(self, lost: Iterable[int]) -> str:
-        """End these, start and build all that are missing, and link everybody anew; what is other than before."""
+    def restart(self, lost: Iterable[int], parted: Collection[tuple[int, int]] = (), why: str = "") -> str:
+        """End these, start and build all that are missing, and link everybody anew; what is other than before.
+
+        parted  pairs between which there is no network: one of them goes elsewhere, if there is room
+        why     what has happened, for whoever waits
+        """
         remark = self._ray_again()
         for number in lost:
             self._end(number)
+        if parted and not remark:
+            remark = self._avoid(parted)
         if not self._placement.hold(settle=self._repack and bool(self._where)):
             remark = self._make_do()
         for number in range(len(self.router.routes)):
             if number not in self.handles:
                 self.handles[number] = self._start(number)
         fresh = [number for number in self.handles if number not in self._built]
-        tell(f"starting {len(fresh)} actors")
+        because = f"{why.rstrip('.')}: " if why else ""
+        tell(f"{because}starting {len(fresh)} actors")
         watch = self._watch_for_room()
-        self._where |= self.ask(lambda actor, number: actor.where.remote(), fresh, "actors have started", watch)
-        self.ask(self._build, fresh, "actors have what their agents own", heed_now)
+        self._where |= self.ask(lambda actor, number: actor.where.remote(), fresh, "actors have started", watch, False)
+        self.ask(self._build, fresh, "actors have what their agents own", heed_now, False)
         self._built |= set(fresh)
-        tell("linking neighbours")
+        tell(f"{because}linking neighbours")
         self._connect(self._listen())
         tell("")
         return remark
@@ -143,6 +157,18 @@ class Actors:
                 raise ActorsBroken(set(), "the room of some actors was lost while they started")
 
         return watch
+
+    def _avoid(self, parted: Collection[tuple[int, int]]) -> str:
+        """All actors on other machines than one of those between which there is no network, if these have the room."""
+        where = {number: place for number, place in self._where.items() if number in self.handles}
+        here, here_too = ray.get_runtime_context().get_node_id(), Counter(place.node for place in where.values())
+        cut = Counter(where[one].node for pair in parted for one in pair if one in where)
+        for node, _ in sorted(cut.items(), key=lambda item: (item[0] == here, -item[1], here_too[item[0]])):
+            if self._placement.avoid(node, here_too):
+                self._end_all()
+                [address] = {place.address for place in where.values() if place.node == node}
+                return f"no agent lives at {address} any more"
+        return ""
 
     def _make_do(self) -> str:
         """All agents on as many actors as there is room for now."""

@@ -142,6 +142,9 @@ class Agent:
         if epoch == self.links.epoch:
             self.links.abort()
 
+    def beat(self) -> None:
+        """Answer: this process is alive."""
+
     def waits(self) -> tuple[int, ...]:
         """The actors that this one waits for."""
         return self.links.waits_for

@@ -1,8 +1,8 @@
 """One question to several actors: their answers, or what their failures mean."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, NoReturn
 
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError
@@ -10,7 +10,7 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayError
 from raydream.backends.ray.agent import Failure
 from raydream.backends.ray.hang import Hang
 from raydream.backends.ray.routing import Router
-from raydream.errors import ActorsBroken, AgentsHang, LinkError, LinkLost, LinkTimeout
+from raydream.errors import ActorsBroken, AgentsHang, LinkCut, LinkError, LinkLost, LinkTimeout
 from raydream.feedback import tell
 from raydream.interrupt import heed
 
@@ -34,6 +34,7 @@ class Question:
     diagnose  finds out who waits for whom, given the failures so far
     told      what to say of those that have answered, while others are waited for
     watch     is called meanwhile, and may raise
+    mute      which of those that are waited for do not answer anything any more
     """
 
     def __init__(
@@ -44,15 +45,18 @@ class Question:
         diagnose: Callable[[Mapping[int, Failure]], Hang],
         told: str = "",
         watch: Callable[[], None] = heed_soon,
+        mute: Callable[[Collection[int]], set[int]] | None = None,
     ) -> None:
         self._told, self._all, self._last = told, len(calls), time.monotonic()
         self._calls, self._router, self._stop, self._diagnose = dict(calls), router, stop, diagnose
-        self._watch = watch
+        self._watch, self._mute = watch, mute
         self._answers: dict[int, Any] = {}
         self._failures: dict[int, Failure] = {}
         self._lost: set[int] = set()
+        self._gone: set[int] = set()  # those that are mute
         self._hang: Hang | None = None
-        self._deadline: float | None = None  # once everybody has been told to stop
+        self._deadline: float | None = None  # once everybody has been told to stop, and
+        self._noticed: float | None = None  # by the clock, when that was
 
     def answers(self) -> dict[int, Any]:
         """The answer of each actor."""
@@ -66,7 +70,9 @@ class Question:
                 self._take(reference)
             if done:
                 self._tell()
-            if (self._lost or self._failures) and self._deadline is None:
+            elif self._mute is not None and self._deadline is None:
+                self._gone = self._mute(set(self._calls.values()))
+            if (self._lost or self._failures or self._gone) and self._deadline is None:
                 self._call_off()
         self._judge()
         return self._answers
@@ -104,10 +110,11 @@ class Question:
         if any(isinstance(failure.error, LinkTimeout) for failure in self._failures.values()):
             self._hang = self._diagnose(self._failures)
         self._stop()
-        self._deadline = time.monotonic() + GRACE_SECONDS
+        self._deadline, self._noticed = time.monotonic() + GRACE_SECONDS, time.time()
 
     def _only_silent_ones_are_left(self) -> bool:
-        return self._hang is not None and set(self._calls.values()) <= self._hang.silent
+        silent = self._gone | (self._hang.silent if self._hang is not None else set())
+        return bool(silent) and set(self._calls.values()) <= silent
 
     def _judge(self) -> None:
         """Raise what the failures mean: an error of an agent, a hang, or something that can be mended."""
@@ -115,15 +122,21 @@ class Question:
             if not isinstance(failure.error, LinkError):
                 failure.error.add_note("on the actor:\n" + failure.trace)
                 raise failure.error
-        if self._hang is not None and not self._lost - self._hang.silent:
-            if self._hang.mute:  # stopped, or cut off: whoever only thinks for long would answer
-                raise ActorsBroken(set(self._hang.mute), f"{self._named(self._hang.mute)} did not answer any more")
+        if self._hang is not None and not self._lost - self._hang.silent and not self._hang.mute:
             raise AgentsHang(self._hang.sentence)
+        gone = self._gone | (self._hang.mute if self._hang is not None else set())
+        errors = [failure.error for failure in self._failures.values()]
+        cuts = [error for error in errors if isinstance(error, LinkCut)]
+        if gone:  # stopped, or cut off: whoever only thinks for long would answer
+            self._broken(gone | self._lost, f"{self._named(gone)} did not answer any more")
         if self._lost:
-            raise ActorsBroken(self._lost, f"lost {self._named(self._lost)}")
-        if self._failures:
-            first = min(self._failures.values(), key=lambda failure: isinstance(failure.error, LinkLost))
-            raise ActorsBroken(set(), str(first.error))  # whoever was only left by it can tell less
+            self._broken(self._lost, "; ".join([f"lost {self._named(self._lost)}", *map(str, cuts[:1])]))
+        if errors:
+            first = min(errors, key=lambda error: isinstance(error, LinkLost))  # whoever was only left can tell less
+            self._broken(set(), str(cuts[0] if cuts else first), cuts)
+
+    def _broken(self, lost: set[int], why: str, cuts: Iterable[LinkCut] = ()) -> NoReturn:
+        raise ActorsBroken(lost, why.rstrip("."), [(min(cut.pair), max(cut.pair)) for cut in cuts], self._noticed)
 
     def _named(self, numbers: Iterable[int]) -> str:
         """The agents of some actors."""

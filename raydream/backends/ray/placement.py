@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import ray
@@ -87,6 +88,21 @@ class Placement:
     def forget(self) -> None:
         """All room is gone, with the Ray that had it."""
         self._reservation = None
+
+    def avoid(self, node: str, own: Mapping[str, int]) -> bool:
+        """Give all room back, to have it without this node; False where the others have not enough.
+
+        own  how many of this run's actors live on each node
+        """
+        if self._reservation is None or not self._reservation.movable:
+            return False
+        needs = self._needs.avoiding(node)
+        room = [count + own.get(other, 0) for other, count in needs.free().items()]
+        if self.actors > (sum(count > 0 for count in room) if self._kind == "one-per-node" else sum(room)):
+            return False
+        self.release()
+        self._needs = needs
+        return True
 
     def smaller(self) -> "Placement":
         """The same for as many actors as there is room for now; all that is held is given back."""

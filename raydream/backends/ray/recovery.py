@@ -31,6 +31,7 @@ class Recovering:
         self._coins: list[bool] = []  # flipped since the last snapshot
         self._at = -1  # iterations that the agents have done; -1 is before `init`
         self._failures, self._since = 0, 0.0  # without progress, and when the first of them was
+        self._parted: frozenset[tuple[int, int]] = frozenset()  # by the last failure without progress
         self._stubborn = min(STUBBORN, patience)
         self._persist(lambda: None)
 
@@ -47,7 +48,7 @@ class Recovering:
 
         done = self._persist(block)
         self._coins.extend(coins)
-        self._failures = 0
+        self._failures, self._parted = 0, frozenset()
         return done
 
     def snapshot(self) -> Snapshot:
@@ -71,14 +72,30 @@ class Recovering:
         while True:
             try:
                 if broken or not self._actors.complete:
-                    self._remark(self._actors.restart(broken.lost if broken else ()))
+                    self._remark(self._actors.restart(*self._wanting(broken)))
                     self._roll_back()
                     broken = None
-                return action()
+                done = action()
+                self._went_on()
+                return done
             except ActorsBroken as error:
                 broken = error
                 self._note(error)
                 self._count(error)
+
+    def _wanting(self, broken: ActorsBroken | None) -> tuple[set[int], frozenset[tuple[int, int]], str]:
+        """Who is to be replaced, which pairs were parted twice without progress between, and why."""
+        if broken is None:
+            return set(), frozenset(), ""
+        parted, self._parted = broken.parted & self._parted, broken.parted
+        return broken.lost, parted, str(broken)
+
+    def _went_on(self) -> None:
+        """How long the last recoveries took, once the run is where it was and a step further."""
+        for event in reversed(self.recoveries):
+            if event["seconds"]:
+                break
+            event["seconds"] = round(time.time() - event["time"], 3)
 
     def _count(self, error: ActorsBroken) -> None:
         """Give up where failures come one upon the other for long; those between which the run gets on do not count."""
@@ -104,6 +121,8 @@ class Recovering:
                 "actors": lost,
                 "agents": [agent for number in lost for agent in self._actors.router.hosted(number)],
                 "reason": str(broken),
+                "time": broken.noticed,
+                "seconds": 0.0,
             }
         )
 

@@ -1,13 +1,15 @@
 """What each actor needs of the machine that hosts it, and how much of that is free."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import ray
 from ray._private import state
 
 from raydream.backends.ray.cluster.pulse import answered
+
+NODE_ID = "ray.io/node-id"  # the label by which Ray knows each node
 
 
 @dataclass(frozen=True)
@@ -17,12 +19,14 @@ class Needs:
     cpus, gpus  of those
     resources   of what else a cluster's nodes say that they have, by name
     labels      what a node must be called for an actor to go there
+    avoided     nodes to which no actor goes
     """
 
     cpus: float = 1.0
     gpus: float = 0.0
     resources: Mapping[str, float] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    avoided: tuple[str, ...] = ()
 
     @property
     def bundle(self) -> dict[str, float]:
@@ -34,6 +38,16 @@ class Needs:
     def words(self) -> str:
         """1 CPU and 2 GPU."""
         return " and ".join(f"{amount:g} {name}" for name, amount in self.bundle.items()) or "nothing"
+
+    @property
+    def selector(self) -> dict[str, str]:
+        """The nodes that will do, as a placement group is asked for."""
+        others = {NODE_ID: f"!in({', '.join(self.avoided)})"} if self.avoided else {}
+        return {**self.labels, **others}
+
+    def avoiding(self, node: str) -> "Needs":
+        """The same on other nodes than this one."""
+        return replace(self, avoided=(*self.avoided, node))
 
     def options(self) -> dict[str, Any]:
         """As an actor is asked for."""
@@ -57,7 +71,8 @@ class Needs:
         return [
             node
             for node in alive_nodes()
-            if all(node.get("Labels", {}).get(name) == value for name, value in self.labels.items())
+            if node["NodeID"] not in self.avoided
+            and all(node.get("Labels", {}).get(name) == value for name, value in self.labels.items())
         ]
 
     def told(self) -> str:

@@ -26,7 +26,7 @@ class Reservation:
         if self._outer is not None:
             self._check_outer()
         elif needs.bundle:
-            labels: Any = {"bundle_label_selector": [dict(needs.labels)] * actors} if needs.labels else {}
+            labels: Any = {"bundle_label_selector": [needs.selector] * actors} if needs.selector else {}
             self._own = answered(
                 lambda: placement_group([needs.bundle] * actors, strategy=SPREAD[placement], name=name, **labels)
             )
@@ -35,6 +35,11 @@ class Reservation:
     def whole(self) -> bool:
         """Whether there is room for every actor."""
         return self._own is None or answered(lambda: placement_group_table(self._own))["state"] == "CREATED"
+
+    @property
+    def movable(self) -> bool:
+        """Whether the room is this run's own, and may be had elsewhere."""
+        return self._own is not None
 
     def strategy(self, number: int) -> Any:
         """Where Ray is to put this actor."""

@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from raydream.backends.ray.links.protocol import Buffers, length_of
 from raydream.backends.ray.links.seal import Guard
-from raydream.errors import LinkError, LinkLost
+from raydream.errors import LinkCut, LinkError, LinkLost
+
+Address = tuple[str, int]
 
 HEADER = struct.Struct("!16sIIQQQ")  # the fields of `Header`, in order
 PIECES = 64  # buffers handed to one system call
@@ -130,9 +132,7 @@ class Connection:
         if error is None or error.errno not in CUT_OFF:
             why = "" if error is None else f" ({error.strerror})"
             return LinkLost(f"actor {self.me}: actor {self.peer} hung up{why}.")
-        here, there = (f"{host}:{port}" for host, port in self._ends)
-        pair = f"actor {self.me} at {here} and actor {self.peer} at {there}"
-        return LinkError(f"{pair} are cut off from each other ({error.strerror}).")
+        return cut_off((self.me, self.peer), *self._ends, error)
 
     def _go_on(self) -> None:
         """What was waited for is there: the header, or the rows and what guards them."""
@@ -145,6 +145,13 @@ class Connection:
         if self.guard is not None and not self.guard.opened(self._header, self._hears):
             raise LinkError(f"actor {self.me} refused a frame of actor {self.peer}: it was changed on its way.")
         self._hears, self.listens = (), False
+
+
+def cut_off(pair: tuple[int, int], here: Address, there: Address, error: OSError) -> LinkCut:
+    """Between these two actors, at these addresses, there is no network any more."""
+    (me, peer), (mine, theirs) = pair, (f"{host}:{port}" for host, port in (here, there))
+    why = error.strerror or str(error)
+    return LinkCut(f"actor {me} at {mine} and actor {peer} at {theirs} are cut off from each other ({why}).", pair)
 
 
 def _drop(buffers: list[memoryview], count: int) -> None:

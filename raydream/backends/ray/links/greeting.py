@@ -21,6 +21,7 @@ PROOF = 32
 HELLO = struct.Struct("!16sIII32s32s")  # run, epoch, sender, receiver, nonce, keyed hash
 GREETING_SECONDS = 20.0  # how long a caller may take to introduce itself
 GREETING_QUEUE = 64  # callers that may be introducing themselves at the same time
+CONNECT_SECONDS = 5.0  # for a connection: its system answers also for a neighbour that is busy
 CALLS = 20  # times that a caller tries before it gives up: in a crowd anybody may be sent away
 PAUSE = 0.2  # the longest, in seconds, between two of them
 
@@ -49,7 +50,8 @@ class Greeting:
         return self._call(peer, address, deadline)
 
     def _call(self, peer: int, address: tuple[str, int], deadline: float) -> socket.socket:
-        connection = socket.create_connection(address, timeout=max(0.1, deadline - time.monotonic()))
+        seconds = min(CONNECT_SECONDS, max(0.1, deadline - time.monotonic()))
+        connection = socket.create_connection(address, timeout=seconds)
         try:
             connection.setblocking(False)
             theirs = self.read(connection, NONCE, deadline)

@@ -9,6 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from raydream.backends.ray.links.protocol import DELIVERY, Buffers, Links, Terms
+from raydream.errors import LinkLost
+
+UNSAID = 256  # frames that may be under way before an actor looks whether they have arrived
+LOOK_SECONDS = 1.0  # that an actor waits before it does, and between two looks
 
 
 class RayLinks(Links):
@@ -22,6 +26,7 @@ class RayLinks(Links):
         self._inbox: dict[tuple[int, int, int], Any] = {}
         self._news = threading.Condition()
         self._aborted = False
+        self._sent: dict[Any, int] = {}  # what Ray has not said to have arrived, and for whom it is
 
     @classmethod
     def contact(cls, handle: Any, heard: Any) -> Any:
@@ -51,7 +56,10 @@ class RayLinks(Links):
         for peer in says:
             handle = self._handles[peer]
             payload = np.concatenate([np.frombuffer(piece, dtype=np.uint8) for piece in says[peer]])
-            handle.deliver.options(concurrency_group=DELIVERY).remote(self.epoch, self.round, self.me, payload)
+            deliver = handle.deliver.options(concurrency_group=DELIVERY)
+            self._sent[deliver.remote(self.epoch, self.round, self.me, payload)] = peer
+        if len(self._sent) > UNSAID:
+            self._see_what_arrived()
         for peer, frame in self._frames(hears).items():
             data, position = memoryview(frame).cast("B"), 0
             for ear in hears[peer]:
@@ -67,7 +75,7 @@ class RayLinks(Links):
     def close(self) -> None:
         """Forget handles and frames."""
         with self._news:
-            self._handles, self._inbox = {}, {}
+            self._handles, self._inbox, self._sent = {}, {}, {}
 
     def _frames(self, peers: Iterable[int]) -> dict[int, Any]:
         """This round's frame of each of these neighbours, as soon as all are there."""
@@ -76,10 +84,26 @@ class RayLinks(Links):
         with self._news:
             while missing := wanted - self._inbox.keys():
                 self.waits_for = tuple(sorted(peer for _, _, peer in missing))
-                self._news.wait(max(0.0, deadline - time.monotonic()))
+                if not self._news.wait(min(LOOK_SECONDS, max(0.0, deadline - time.monotonic()))):
+                    self._see_what_arrived()
                 if self._aborted:
                     raise self.called_off()
                 if time.monotonic() >= deadline:
                     raise self.unheard()
             self.waits_for = ()
             return {peer: self._inbox.pop((self.epoch, self.round, peer)) for peer in peers}
+
+    def _see_what_arrived(self) -> None:
+        """A frame that Ray could not deliver, because a connection broke, is missed by a neighbour who waits for it."""
+        import ray
+
+        if not self._sent:
+            return
+        done, _ = ray.wait(list(self._sent), num_returns=len(self._sent), timeout=0.0)
+        for reference in done:
+            peer = self._sent.pop(reference)
+            try:
+                ray.get(reference, timeout=LOOK_SECONDS)
+            except ray.exceptions.RayError as error:
+                why = str(error).strip().splitlines()[0]
+                raise LinkLost(f"actor {self.me}: a frame did not reach actor {peer} ({why}).") from None

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from raydream.backends.ray.links.cipher import Cipher, refuse_without_library
-from raydream.backends.ray.links.frames import Connection, Header
+from raydream.backends.ray.links.frames import CUT_OFF, Address, Connection, Header, cut_off
 from raydream.backends.ray.links.greeting import Greeting
 from raydream.backends.ray.links.memory import available
 from raydream.backends.ray.links.protocol import Buffers, Links, Terms, length_of
@@ -41,7 +41,7 @@ class DirectLinks(Links):
         self._shared: Shared | None = None
         self._near: set[int] = set()  # the neighbours whose frames go through memory
 
-    def listen(self, host: str, epoch: int) -> tuple[str, int]:
+    def listen(self, host: str, epoch: int) -> Address:
         """Open a listener on this host and a free port; earlier links, of earlier epochs, are gone."""
         self.close()
         if self.terms.secure:
@@ -52,17 +52,17 @@ class DirectLinks(Links):
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, 0), family=family, backlog=1024)
         self._listener.setblocking(False)
-        address: tuple[str, int] = self._listener.getsockname()[:2]
+        address: Address = self._listener.getsockname()[:2]
         return address
 
-    def connect(self, peers: Mapping[int, tuple[str, int]]) -> None:
+    def connect(self, peers: Mapping[int, Address]) -> None:
         """Link with these neighbouring actors: call those with lower numbers, then answer those with higher ones."""
         assert self._listener is not None
         deadline = time.monotonic() + self.terms.patience
         greeting = Greeting(self.me, self.terms.run, self.epoch, self.terms.secret, self._wait)
         try:
             for peer in sorted(peer for peer in peers if peer < self.me):
-                self._links[peer] = self._linked(peer, greeting.call(peer, peers[peer], deadline))
+                self._links[peer] = self._linked(peer, self._called(greeting, peer, peers[peer], deadline))
             callers = {peer for peer in peers if peer > self.me}
             for peer, connection in greeting.answer(self._listener, callers, deadline):
                 self._links[peer] = self._linked(peer, connection)
@@ -106,6 +106,16 @@ class DirectLinks(Links):
             for end in self._bell:
                 end.close()
             self._bell = None
+
+    def _called(self, greeting: Greeting, peer: int, address: Address, deadline: float) -> socket.socket:
+        """A neighbour that has answered; where there is no network between both, the pair is named."""
+        assert self._listener is not None
+        try:
+            return greeting.call(peer, address, deadline)
+        except OSError as error:
+            if not isinstance(error, TimeoutError) and error.errno not in CUT_OFF:
+                raise
+            raise cut_off((self.me, peer), self._listener.getsockname()[:2], address, error) from None
 
     def _linked(self, peer: int, connection: socket.socket) -> Connection:
         """A connection to a neighbour that has proved itself, whose frames are guarded where they cross a network."""

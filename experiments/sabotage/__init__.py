@@ -1,0 +1,1 @@
+"""What the saboteur of chaos.py does to runs, and what it watches."""
