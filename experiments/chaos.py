@@ -86,7 +86,6 @@ def main() -> None:
     more = {"--seed": dict(type=int, default=1, help="draws the runs, the faults and their moments"),
             "--faults": dict(type=int, default=200, help="how many, unless it is quick")}  # fmt: skip
     given = options(NAME, __doc__, more=more)
-    given.workers = 1  # at the same time runs would disturb each other
     from sabotage import rack, sockets
 
     why = {"hosts": "quick" if given.quick else rack.why_not(), "connections": sockets.why_not()}
