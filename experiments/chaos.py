@@ -11,8 +11,11 @@ after it. A run that neither goes on nor says a word for 240 s is a hang. Hosts 
 with its own network, processes and disk; where they are not permitted, their faults are left out.
 """
 
+import json
+import time
 from collections import Counter
 from itertools import cycle, islice
+from pathlib import Path
 from random import Random
 from statistics import median
 from typing import Any
@@ -82,9 +85,27 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     return storm(job)
 
 
+def measured(jobs: list[dict[str, Any]], given: Any) -> list[dict[str, Any]]:
+    """All runs, or those that begin in time; those of an earlier start count, whenever they began."""
+    end, done = time.monotonic() + 60 * given.minutes, list[dict[str, Any]]()
+    known = _keys(given.out / "runs.jsonl")
+    todo = [job for job in jobs if json.dumps(job, sort_keys=True) not in known]
+    done += run_all(measure, [job for job in jobs if job not in todo], given)
+    while todo and time.monotonic() < end:
+        done += run_all(measure, todo[: given.workers], given)
+        del todo[: given.workers]
+    return done
+
+
+def _keys(path: Path) -> set[str]:
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {json.dumps(json.loads(line)["job"], sort_keys=True) for line in lines}
+
+
 def main() -> None:
     more = {"--seed": dict(type=int, default=1, help="draws the runs, the faults and their moments"),
-            "--faults": dict(type=int, default=200, help="how many, unless it is quick")}  # fmt: skip
+            "--faults": dict(type=int, default=200, help="how many, unless it is quick"),
+            "--minutes": dict(type=float, default=1e9, help="after which no further run begins")}  # fmt: skip
     given = options(NAME, __doc__, more=more)
     from sabotage import rack, sockets
 
@@ -93,7 +114,7 @@ def main() -> None:
         jobs = [{**drawn_run(Random(given.seed), "one machine", 1), "seed": given.seed, "faults": list(QUICK)}]
     else:
         jobs = jobs_of(given.seed, given.faults, not why["hosts"])
-    done = run_all(measure, jobs, given)
+    done = measured(jobs, given)
     given.seconds = {str(number): run["took"] for number, run in enumerate(done)}
     setting = {"seed": given.seed, "hosts": why["hosts"] or "permitted", "cuts": why["connections"] or "permitted"}
     save_figure(given, figure_of(publish(given, TITLE, text_of, {"setting": [setting], **tables_of(done)})))

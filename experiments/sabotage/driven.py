@@ -1,10 +1,12 @@
 """A `raydream run` in a process of its own: started, watched from outside, resumed, and ended."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -57,7 +59,7 @@ class Driven:
 
     @property
     def said(self) -> str:
-        """What the driver of now has printed on standard error."""
+        """What the driver of now has printed on standard error, on whatever disk it writes its files."""
         return (self.folder / f"said-{len(self.drivers)}").read_text(errors="replace")
 
     def start(self, words: Sequence[str]) -> None:
@@ -125,9 +127,11 @@ class Driven:
         command = [sys.executable, "-c", LAUNCH, *words]
         command = command if self._prefix is None else self._prefix(command)
         settings: Any = dict(env=self.environment, cwd=self.folder, start_new_session=True)
-        with open(self.folder / f"said-{len(self.drivers) + 1}", "wb") as said:
-            settings |= dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said)
-            self.drivers.append(subprocess.Popen(command, **settings))
+        settings |= dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.drivers.append(subprocess.Popen(command, **settings))
+        said = self.folder / f"said-{len(self.drivers)}"
+        said.touch()
+        threading.Thread(target=_kept, args=(self.process.stderr, said), daemon=True).start()
 
     def _last_words(self) -> str:
         """Where each thread of the driver is, and what it has printed."""
@@ -135,3 +139,11 @@ class Driven:
             os.kill(self.process.pid, signal.SIGUSR1)
             time.sleep(2.0)
         return f"last words:\n{self.said[-6000:]}"
+
+
+def _kept(stream: Any, file: Path) -> None:
+    """All that comes, until its last writer ends; a run that is over may have lost its folder."""
+    with contextlib.suppress(OSError), open(file, "ab", buffering=0) as kept:
+        while words := os.read(stream.fileno(), 1 << 16):
+            kept.write(words)
+    stream.close()

@@ -84,6 +84,7 @@ def struck_by(run: Driven, words: list[str], faults: list[Fault], random: Random
     except Hung as hung:
         rows.append({"fault": "none", "outcome": HUNG, "noticed": None, "recovered": None, "words": str(hung)})
         return {"rows": rows, "sound": False, "words": str(hung)}
+    time.sleep(0.5)  # its last words are on their way
     sound = "stopped after" in run.said and "Traceback" not in run.said
     return {"rows": rows, "sound": sound, "words": "" if sound else run.said[-3000:]}
 

@@ -60,6 +60,7 @@ class Struck:
     def ended(self, mend: Any) -> dict[str, Any]:
         """The driver has ended: with a sentence, or because it was killed. Resumed, the run goes on."""
         run, noticed, killed = self.run, time.time() - self.began, self.run.process.returncode < 0
+        time.sleep(0.5)  # its last words are on their way
         said = run.said
         words = (said.strip().splitlines() or [""])[-1]
         if mend is not None:

@@ -1,9 +1,12 @@
 """What does not answer: actors that are stopped, hosts without a network between them, frames that Ray loses."""
 
+import gc
+import os
 import socket
 
 import pytest
 import ray
+from conftest import leftovers
 from linked import RUN, SECRET
 
 from raydream.backends.ray.cluster import beats
@@ -12,7 +15,8 @@ from raydream.backends.ray.cluster.needs import Needs
 from raydream.backends.ray.links import Terms
 from raydream.backends.ray.links.ray_calls import RayLinks
 from raydream.backends.ray.links.tcp import TcpLinks
-from raydream.errors import LinkCut, LinkLost
+from raydream.backends.ray.runtime import STARTS, OwnRay
+from raydream.errors import LinkCut, LinkLost, RayLost
 
 
 class Actor:
@@ -116,3 +120,29 @@ def test_a_node_that_is_avoided_is_asked_for_by_no_actor():
     needs = Needs(labels={"zone": "a"}).avoiding("12ab").avoiding("34cd")
     assert needs.selector == {"zone": "a", "ray.io/node-id": "!in(12ab, 34cd)"}
     assert Needs().selector == {}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # Ray forgets what it had begun when its start fails
+@pytest.mark.parametrize("deaths", [1, STARTS])
+def test_a_ray_whose_raylet_dies_while_it_starts_is_started_again(monkeypatch, deaths):
+    """Not waited for, as Ray itself does for ten minutes; after three times a sentence, and nothing is left."""
+    began, start = [], ray._private.services.start_raylet
+
+    def start_raylet(*words, **more):
+        process = start(*words, **more)
+        began.append(process.process.pid)
+        if len(began) <= deaths:
+            process.process.kill()
+        return process
+
+    monkeypatch.setattr(ray._private.services, "start_raylet", start_raylet)
+    own = OwnRay(1, {})
+    if deaths < STARTS:
+        own.start()
+        assert own.lost == "" and len(began) == deaths + 1
+        own.end()
+    else:
+        with pytest.raises(RayLost, match="the raylet died while Ray started"):
+            own.start()
+    gc.collect()
+    assert not ray.is_initialized() and not leftovers(os.getpid())

@@ -19,6 +19,7 @@ from raydream.backends.ray.cluster.folders import private_folder
 from raydream.backends.ray.cluster.joining import joined, refuse_another
 from raydream.backends.ray.cluster.shipping import refuse_unshipped, shipping
 from raydream.backends.ray.cluster.signals import keeping_signals
+from raydream.backends.ray.cluster.starting import LOOK_SECONDS, START_SECONDS, watched
 from raydream.errors import RayLost
 from raydream.feedback import tell
 from raydream.interrupt import quick_to_stop
@@ -28,7 +29,7 @@ _TOKEN = secrets.token_hex(32)
 
 WITHOUT = '--backend local (in Python backend="local") runs all agents in this process, without Ray'
 LONGEST = 200  # characters of what Ray says when it does not start
-START_SECONDS = 600  # how long the parts of a Ray of our own may take to find each other
+STARTS = 3  # times that a Ray of our own is started before it is given up
 
 # The processes without which a Ray is no more, and what they are.
 VITAL = {"gcs_server": "its control service", "raylet": "its raylet"}
@@ -44,7 +45,7 @@ QUIET = {
     "RAY_worker_niceness": "0",
     # A machine that is ten times slower, or busy, is no reason to give up.
     "RAY_gcs_server_port_wait_time_s": str(START_SECONDS),
-    "RAY_raylet_start_wait_time_s": str(START_SECONDS),
+    "RAY_raylet_start_wait_time_s": str(LOOK_SECONDS),  # and then again, while the raylet lives
     "RAY_worker_register_timeout_seconds": str(START_SECONDS),
     "RAY_agent_register_timeout_ms": str(1000 * START_SECONDS),
 }
@@ -98,14 +99,23 @@ class OwnRay:
         self._around = contextlib.ExitStack()
 
     def start(self) -> None:
-        """Start it; whatever goes wrong, nothing of it stays."""
+        """Start it, again where its raylet dies meanwhile; whatever goes wrong, nothing of it stays."""
+        for left in reversed(range(STARTS)):
+            try:
+                self._start()
+                return
+            except RayLost as error:
+                if not left or not isinstance(error.__cause__, RayLost):
+                    raise
+
+    def _start(self) -> None:
         folder = self._around.enter_context(private_folder())
         self._around.enter_context(_environment({**QUIET, **_marks()}))
         self._around.enter_context(_no_banner())
         tell(f"starting Ray with room for {self._cpus} processes")
         inner = folder / "r"  # Ray opens that one to everybody; the folder around it stays ours
         try:
-            with keeping_signals(), quick_to_stop():
+            with keeping_signals(), quick_to_stop(), watched(inner):
                 _start(self._cpus, inner, self._more)
         except BaseException as error:
             self.end()
