@@ -11,6 +11,7 @@ after it. A run that neither goes on nor says a word for 240 s is a hang. Hosts 
 with its own network, processes and disk; where they are not permitted, their faults are left out.
 """
 
+import contextlib
 import json
 import time
 from collections import Counter
@@ -98,8 +99,12 @@ def measured(jobs: list[dict[str, Any]], given: Any) -> list[dict[str, Any]]:
 
 
 def _keys(path: Path) -> set[str]:
-    lines = path.read_text().splitlines() if path.exists() else []
-    return {json.dumps(json.loads(line)["job"], sort_keys=True) for line in lines}
+    """The jobs of an earlier start; a last line that was cut off is none."""
+    found = set()
+    for line in path.read_text().splitlines() if path.exists() else []:
+        with contextlib.suppress(json.JSONDecodeError):
+            found.add(json.dumps(json.loads(line)["job"], sort_keys=True))
+    return found
 
 
 def main() -> None:
