@@ -30,7 +30,8 @@ def make():
 """
 WORDS = ["--eta", "0.05", "--gamma", "0.3", "--set", "b=3", "--record-every", "20"]
 SIZE = ["--num-cpus=4", "--disable-usage-stats", "--object-store-memory=100000000"]
-QUICK = '{"health_check_initial_delay_ms":0,"health_check_period_ms":500,"health_check_failure_threshold":3}'
+QUICK = '{"health_check_initial_delay_ms":0,"health_check_period_ms":1000,"health_check_failure_threshold":5}'
+PATIENT = {name: value for name, value in QUIET.items() if name.endswith(("timeout_seconds", "timeout_ms"))}
 PAGE = (Path(__file__).parents[2] / "experiments/cluster/README.md").read_text()
 
 
@@ -67,7 +68,7 @@ def hosts():
 def environment(host):
     """Programs of this installation; a home, and Ray's folder, on the host's own disk; time to start in."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    kept |= {name: value for name, value in QUIET.items() if "_wait_" in name or "_timeout_" in name}
+    kept |= PATIENT
     path = os.pathsep.join([str(Path(sys.executable).parent), kept["PATH"]])
     return {**kept, "PATH": path, "HOME": str(host.disk), "RAY_TMPDIR": str(host.disk)}
 
