@@ -110,6 +110,7 @@ def _keys(path: Path) -> set[str]:
 def main() -> None:
     more = {"--seed": dict(type=int, default=1, help="draws the runs, the faults and their moments"),
             "--faults": dict(type=int, default=200, help="how many, unless it is quick"),
+            "--remark": dict(default="", help="a sentence for the text: what the files do not show"),
             "--minutes": dict(type=float, default=1e9, help="after which no further run begins")}  # fmt: skip
     given = options(NAME, __doc__, more=more)
     from sabotage import rack, sockets
@@ -122,6 +123,7 @@ def main() -> None:
     done = measured(jobs, given)
     given.seconds = {str(number): run["took"] for number, run in enumerate(done)}
     setting = {"seed": given.seed, "hosts": why["hosts"] or "permitted", "cuts": why["connections"] or "permitted"}
+    setting |= {"drawn": sum(len(job["faults"]) for job in jobs), "remark": given.remark or None}
     save_figure(given, figure_of(publish(given, TITLE, text_of, {"setting": [setting], **tables_of(done)})))
     for wrong in (run for run in done if not (run["sound"] and run["same"])):
         print(f"{wrong['method']} on {wrong['topology']} over {wrong['links']}: {wrong['words']}")
@@ -164,7 +166,7 @@ def text_of(tables: Tables) -> tuple[str, str]:
         "\nMedians, with the largest in brackets.\n", __doc__.split("\n\n", 2)[2],
         f"Seed {setting['seed']}; hosts: {setting['hosts']}; cutting connections: {setting['cuts']}. Of each run: "
         f"{span(runs, 'iterations')} iterations, {span(runs, 'struck')} faults, {span(runs, 'took')} seconds, "
-        "on a machine that did other work too.",
+        f"on a machine that did other work too. Drawn: {setting['drawn']} faults. {setting['remark'] or ''}".rstrip(),
     ]  # fmt: skip
     return summary, "\n".join(body)
 

@@ -2,6 +2,8 @@
 
     python experiments/make_readme.py
 
+The README of the project has the table of what runs survive, between two marks too.
+
 README.md has one line per script; the text around the table stays as it is, only what stands between the two marks is
 made anew. What a script found is the list in its text, or, where there is none, the first paragraph; a script without
 findings is listed as not yet run.
@@ -15,6 +17,7 @@ import texts
 
 HERE = Path(__file__).resolve().parent
 MARKS = ("<!-- table -->", "<!-- /table -->")
+SURVIVED = ("<!-- survived -->", "<!-- /survived -->")
 ORDER = (
     "figure_1_sfo",
     "figure_2_rounds",
@@ -47,11 +50,20 @@ def scripts() -> list[Path]:
 
 def renewed(text: str, findings: Path = HERE / "findings") -> str:
     """The text of README.md with its table made anew."""
-    before, rest = text.split(MARKS[0], 1)
-    after = rest.split(MARKS[1], 1)[1]
     made = ["| script | artefact | full run | found |", "| --- | --- | --- | --- |"]
-    made += [line(script, findings) for script in scripts()]
-    return f"{before}{MARKS[0]}\n" + "\n".join(made) + f"\n{MARKS[1]}{after}"
+    return between(MARKS, text, made + [line(script, findings) for script in scripts()])
+
+
+def survived(text: str, findings: Path = HERE / "findings") -> str:
+    """The text of the project's README.md with the table of what runs survive made anew."""
+    found = (findings / "chaos.md").read_text().splitlines()
+    return between(SURVIVED, text, [entry for entry in found if entry.startswith("|")])
+
+
+def between(marks: tuple[str, str], text: str, lines: list[str]) -> str:
+    """The text with these lines between two marks, and no other."""
+    before, rest = text.split(marks[0], 1)
+    return f"{before}{marks[0]}\n" + "\n".join(lines) + f"\n{marks[1]}" + rest.split(marks[1], 1)[1]
 
 
 def main() -> None:
@@ -59,8 +71,9 @@ def main() -> None:
         made = texts.rendered(text.parent, text.stem)
         if made is not None:
             text.write_text(made)
-    readme = HERE / "README.md"
+    readme, top = HERE / "README.md", HERE.parent / "README.md"
     readme.write_text(renewed(readme.read_text()))
+    top.write_text(survived(top.read_text()))
     print(f"{len(scripts())} scripts: {readme}")
 
 

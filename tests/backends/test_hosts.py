@@ -117,10 +117,10 @@ def struck(hosts, folder, strike, *more):
             process.kill()
             process.wait(timeout=PATIENCE)
         assert "go on with: raydream resume" in Path(err.name).read_text()
-    done = checkpoint_of(folder)
+    done, events = checkpoint_of(folder), told(run)["recoveries"]
     resumed = rd.resume(run, iterations=done + 30, backend="local", problem=game())
     assert_same_bits(resumed, uninterrupted(done + 30))
-    return json.loads((run / "run.json").read_text())["recoveries"]
+    return events
 
 
 def addresses(places):

@@ -60,7 +60,7 @@ def test_what_went_wrong_is_told():
     done = [{**job, "rows": [row, {**row, "noticed": 1.5}], "iterations": 70, "same": True, "left": [], "took": 30.0},
             {**job, "rows": [{**row, "outcome": "HANG", "noticed": None, "recovered": None}], "same": False,
              "left": ["process 7"], "took": 300.0}]  # fmt: skip
-    setting = {"seed": 1, "hosts": "permitted", "cuts": "permitted"}
+    setting = {"seed": 1, "hosts": "permitted", "cuts": "permitted", "drawn": 3, "remark": None}
     summary, body = chaos.text_of({"setting": [setting], **chaos.tables_of(done)})
     assert "3 faults in 2 runs" in summary and "1 hangs, 1 runs with other bits" in summary and "1 processes" in summary
     assert "| one actor killed | 3 | goes on by itself (2), HANG (1) | 1.0 (1.5) | 3.0 (3.0) |" in body
