@@ -92,13 +92,14 @@ def struck_by(run: Driven, words: list[str], faults: list[Fault], random: Random
 def compared(folder: Path, job: dict[str, Any]) -> dict[str, Any]:
     """Whether the run, gone on with for a few iterations, has the bits of an undisturbed one in one process."""
     problem, done = make(job["agents"]), int(json.loads((folder / "checkpoint/manifest.json").read_text())["iteration"])
+    network = json.loads((folder / "run.json").read_text())["topology"]["spec"]["parameters"]
     quiet: dict[str, Any] = dict(iterations=done + FURTHER, backend="local", check=False, progress=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = rd.resume(folder, problem=problem, **quiet)
         wanted = rd.run(
-            problem, specs.build_topology(job["topology"], job["agents"], {}),
-            specs.build_method(job["method"], {**specs.usual_steps(job["method"]), **STEPS}),
+            problem, specs.build_topology(job["topology"], job["agents"], network),
+            specs.build_method(job["method"], STEPS),
             seed=job["seed"], record_every=RECORDS, **quiet,
         )  # fmt: skip
     return {"same": same_bits(found, wanted), "iterations": done}

@@ -62,6 +62,7 @@ def hosts():
         succeed(first, [*command("ray start --head"), *SIZE, "--system-config", QUICK])
         for host in others:
             succeed(host, [*command("ray start --address", first), *SIZE])
+        wait_until(lambda: succeed(first, command("ray status")).count("1 node_") == 3, "the status of three nodes")
         yield hosts
 
 
@@ -88,7 +89,7 @@ def game():
 
 def uninterrupted(iterations):
     method = rd.DREAM(eta=0.05, gamma=0.3, b=3)
-    return run(game(), rd.topology.ring(6), method, iterations=iterations, record_every=20)
+    return run(game(), rd.topology.ring(6, self_weight=0.5), method, iterations=iterations, record_every=20)
 
 
 def told(folder):
@@ -130,8 +131,7 @@ def addresses(places):
 
 def test_a_stopped_process_of_another_host_is_replaced(hosts, tmp_path):
     """SIGSTOP: nobody hangs up, and its machine answers for it; only it says nothing any more."""
-    first, second, _ = hosts
-    wait_until(lambda: succeed(first, command("ray status")).count("1 node_") == 3, "the status of three nodes")
+    _, second, _ = hosts
     doomed = []
 
     def stop(places):
