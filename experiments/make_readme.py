@@ -2,7 +2,7 @@
 
     python experiments/make_readme.py
 
-The README of the project has the table of what runs survive, between two marks too.
+docs/howto/cluster.md has the table of what runs survive, between two marks too.
 
 README.md has one line per script; the text around the table stays as it is, only what stands between the two marks is
 made anew. What a script found is the list in its text, or, where there is none, the first paragraph; a script without
@@ -55,7 +55,7 @@ def renewed(text: str, findings: Path = HERE / "findings") -> str:
 
 
 def survived(text: str, findings: Path = HERE / "findings") -> str:
-    """The text of the project's README.md with the table of what runs survive made anew."""
+    """The text of the page on clusters with the table of what runs survive made anew."""
     found = (findings / "chaos.md").read_text().splitlines()
     return between(SURVIVED, text, [entry for entry in found if entry.startswith("|")])
 
@@ -71,9 +71,9 @@ def main() -> None:
         made = texts.rendered(text.parent, text.stem)
         if made is not None:
             text.write_text(made)
-    readme, top = HERE / "README.md", HERE.parent / "README.md"
+    readme, page = HERE / "README.md", HERE.parent / "docs" / "howto" / "cluster.md"
     readme.write_text(renewed(readme.read_text()))
-    top.write_text(survived(top.read_text()))
+    page.write_text(survived(page.read_text()))
     print(f"{len(scripts())} scripts: {readme}")
 
 

@@ -1,4 +1,4 @@
-"""A Ray of two nodes on one machine, started by the README's commands, and ended with all its processes."""
+"""A Ray of two nodes on one machine, started as the page on clusters says, and ended with all its processes."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from waiting import PATIENCE, wait_until
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "howto" / "cluster.md").read_text()
 QUICK = '{"health_check_initial_delay_ms":0,"health_check_period_ms":500,"health_check_failure_threshold":3}'
 SIZE = ["--num-cpus=4", "--block", "--disable-usage-stats", "--object-store-memory=100000000"]
 
@@ -32,11 +32,8 @@ class Nodes:
 
 
 def commands_of_the_cluster_section():
-    """The indented commands of the README's section on clusters, in order."""
-    section = README[README.index("## On a cluster") :][3:].split("\n## ")[0]
-    return [
-        line.strip() for line in section.splitlines() if line.startswith("    ") and not line.strip().startswith("#")
-    ]
+    """The indented commands of the page on clusters, in order."""
+    return [line.strip() for line in PAGE.splitlines() if line.startswith("    ") and not line.strip().startswith("#")]
 
 
 @contextlib.contextmanager

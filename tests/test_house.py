@@ -1,4 +1,4 @@
-"""The house: few entries, small folders and files, one place for every fact, and a README that shows the tree."""
+"""The house: few entries, small folders and files, one place for every fact, and a page that shows the tree."""
 
 import ast
 import re
@@ -38,8 +38,8 @@ def test_no_file_is_long():
 
 
 def layout():
-    """The entries of the README's layout of the package, from the bottom up."""
-    section = (ROOT / "README.md").read_text().partition("## Layout")[2].partition("\n## ")[0]
+    """The entries of the layout of the package, from the bottom up."""
+    section = (ROOT / "docs" / "design.md").read_text().partition("## Layout")[2].partition("\n## ")[0]
     return re.findall(r"(?m)^    raydream/(\w+)(?:\.py|/)", section)
 
 
