@@ -24,7 +24,7 @@ html_title = project
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = os.environ.get("RAYDREAM_DOCS_RUN", "force")  # "off" for a look at the pages alone
 nb_execution_timeout = 600

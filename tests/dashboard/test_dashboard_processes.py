@@ -237,7 +237,11 @@ def test_a_run_is_started_watched_stopped_resumed_and_compared(user, address, ro
     assert result.history.iteration.iloc[-1] == total
     assert_ended(json.loads((root / "mine" / "run.json").read_text()).get("driver", {}).get("pid", driver))
     problem = specs.build_problem("robust-logistic", 4, {"data": "synthetic", "samples": 200, "features": 10})
-    alone = run(problem, specs.build_topology("ring", 4, {}), rd.DREAM(eta=0.1, gamma=1.0, b=8), iterations=total)
+    config = result.config
+    ring = specs.build_topology("ring", 4, config["topology"]["spec"]["parameters"])
+    method = specs.build_method("dream", config["method"]["parameters"])
+    assert method.b == 8
+    alone = run(problem, ring, method, iterations=total)
     assert result.history.drop(columns=["seconds", "evaluation_seconds"]).equals(
         alone.history.drop(columns=["seconds", "evaluation_seconds"])
     )
@@ -313,7 +317,7 @@ def test_a_wrong_form_gets_a_sentence(user, address, root):
 
 def test_a_new_run_that_fails_later_says_why(user, address, root):
     """What the program said last is on the page."""
-    user.go(f"{address}/new?problem=quadratic&agents=4&backend=local&name=bad&method=gda")
+    user.go(f"{address}/new?data=synthetic&agents=4&backend=local&name=bad&method=ed-gda")
     user.press("new-start")
     user.wait_for_state("failed")
     user.see("runs on one machine")

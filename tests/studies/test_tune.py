@@ -269,7 +269,7 @@ def test_a_grid_that_is_too_large_says_its_size():
 
 def test_the_defaults_work_for_every_method_and_are_the_command_line_s(tmp_path, monkeypatch):
     """36 draws from the wide ranges; a tuning from Python and one from the command line try the same."""
-    problem, network = specs.build_problem("quadratic", 4, {}), specs.build_topology("ring", 4, {})
+    problem, network = specs.build_problem("quadratic", 4, {}), specs.build_topology("ring", 4, {"self_weight": 0.5})
     found = rd.tune(problem, network, list(METHODS), budget=9000, trials=2, workers=1, widen=0)
     assert set(found.trials.method) == set(METHODS) and len(found.trials) == 2 * len(METHODS)
     assert len(rd.tune(problem, network, ["dream"], budget=9000, workers=1, widen=0).trials) == 36
