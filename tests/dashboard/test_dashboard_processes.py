@@ -320,10 +320,10 @@ def test_a_new_run_that_fails_later_says_why(user, address, root):
     user.go(f"{address}/new?data=synthetic&agents=4&backend=local&name=bad&method=ed-gda")
     user.press("new-start")
     user.wait_for_state("failed")
-    user.see("runs on one machine")
+    user.see("allows no constraint on y")
     user.wait(
         "the way back",
-        "return [...document.querySelectorAll('#live-actions a')].some(e => e.href.includes('method=gda'))",
+        "return [...document.querySelectorAll('#live-actions a')].some(e => e.href.includes('method=ed-gda'))",
     )
 
 
